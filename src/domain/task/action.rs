@@ -1,0 +1,256 @@
+//! What a user asks for, in an editor or a terminal.
+//!
+//! Invariant: an action carries all that the engine needs to decide, and who asked; nothing is taken from the
+//! surroundings later. Absent: reads; they are queries to the desk.
+
+use crate::domain::ids::*;
+use serde::{Deserialize, Serialize};
+
+/// A person at a client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Actor {
+    /// The OS user's name.
+    pub user: String,
+    /// `terminal`, or an editor's name and version.
+    pub client: String,
+}
+
+/// What is wanted, where.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Goal {
+    /// In the user's words.
+    pub words: String,
+    /// File, lines, or none.
+    pub place: Option<Place>,
+    /// References given with it: workspace files, kept as data (A13).
+    pub references: Vec<WorkspacePath>,
+}
+
+/// Where a goal points.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// Which file.
+    pub path: WorkspacePath,
+    /// 1-based first and last line; absent means the file.
+    pub lines: Option<(u32, u32)>,
+}
+
+/// What a person answers at a gate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateAnswer {
+    /// Go on, this once. At an ambiguous effect: it did not happen, run it again.
+    Allow,
+    /// Go on, and ask no more for this same command under this revision.
+    AllowForPlan,
+    /// Do not.
+    Deny,
+    /// At an ambiguous effect: it happened.
+    Happened,
+}
+
+/// Which hunks a decision is about.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// These.
+    Hunks(Vec<HunkId>),
+    /// All pending ones of a file.
+    File(WorkspacePath),
+    /// All pending ones of a step.
+    Step(StepId),
+    /// All pending ones, but for uncertain ones (I2).
+    All,
+}
+
+/// A task as the user names it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    /// This one.
+    Task(TaskId),
+    /// The only one that this action applies to; with several candidates they are listed and nothing is done.
+    TheOnlyOne,
+}
+
+/// What a user asks for. One variant an action of the interface's table; reads are not here.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "do")]
+pub enum Action {
+    /// A goal becomes a task and is planned.
+    Plan {
+        /// What and where.
+        goal: Goal,
+        /// A whole plan document that comes with it, instead of a planner call.
+        document: Option<String>,
+    },
+    /// A person approves a revision.
+    Approve {
+        /// Which task.
+        task: Which,
+        /// Exactly this revision; it must be what the document says.
+        revision: RevisionRef,
+        /// Up to and with this step.
+        upto: Option<StepId>,
+    },
+    /// Go on: an approved task starts, a paused or interrupted one continues.
+    Run {
+        /// Which task.
+        task: Which,
+    },
+    /// Like `Run`, for a task that was paused or whose process died.
+    Resume {
+        /// Which task.
+        task: Which,
+    },
+    /// Let what runs finish, start nothing new.
+    Pause {
+        /// Which task.
+        task: Which,
+    },
+    /// End what is in flight, and pause.
+    Cancel {
+        /// Which task.
+        task: Which,
+    },
+    /// End the task; accepted hunks stay.
+    Abandon {
+        /// Which task.
+        task: Which,
+    },
+    /// A new attempt of a failed, blocked or stale step.
+    Retry {
+        /// Which task.
+        task: Which,
+        /// Which step; absent = the only one that can be retried.
+        step: Option<StepId>,
+    },
+    /// Do without a step.
+    Skip {
+        /// Which task.
+        task: Which,
+        /// Which step.
+        step: StepId,
+    },
+    /// The person does the step by hand: it waits for `MarkDone`.
+    TakeOver {
+        /// Which task.
+        task: Which,
+        /// Which step.
+        step: StepId,
+    },
+    /// Done by hand, recorded as not verified.
+    MarkDone {
+        /// Which task.
+        task: Which,
+        /// Which step.
+        step: StepId,
+    },
+    /// An instruction that reaches the next request.
+    Say {
+        /// Which task.
+        task: Which,
+        /// What.
+        words: String,
+        /// A step, or all.
+        step: Option<StepId>,
+    },
+    /// Change the plan in words.
+    Revise {
+        /// Which task.
+        task: Which,
+        /// What to change.
+        words: String,
+    },
+    /// Plan again against the workspace as it is.
+    Replan {
+        /// Which task.
+        task: Which,
+        /// What to mind, if anything.
+        words: Option<String>,
+    },
+    /// Decide a gate.
+    Gate {
+        /// Which task.
+        task: Which,
+        /// Which gate; absent = the only open one.
+        gate: Option<GateId>,
+        /// What.
+        answer: GateAnswer,
+        /// Reaches the next request.
+        comment: Option<String>,
+    },
+    /// Answer the planner's question.
+    Answer {
+        /// Which task.
+        task: Which,
+        /// Counted from 1 in the document; absent = the only open one.
+        question: Option<u32>,
+        /// What.
+        words: String,
+    },
+    /// Put hunks into the text.
+    Accept {
+        /// Which task.
+        task: Which,
+        /// Which hunks.
+        target: Target,
+    },
+    /// Leave hunks out.
+    Reject {
+        /// Which task.
+        task: Which,
+        /// Which hunks.
+        target: Target,
+        /// Reaches the next request, or is offered with a revision.
+        reason: Option<String>,
+    },
+    /// Take decisions back.
+    Undo {
+        /// Which task.
+        task: Which,
+        /// Which hunks; `All` = the last decision only.
+        target: Target,
+    },
+}
+
+/// What the engine answers at once. Whatever takes longer is seen at the desk.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Reply {
+    /// The task it was about.
+    pub task: TaskId,
+    /// One sentence for a person.
+    pub message: String,
+}
+
+/// Why the engine did not do as asked: kind, message, next step.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct Refusal {
+    /// What kind.
+    pub kind: RefusalKind,
+    /// What is wrong.
+    pub message: String,
+    /// What to do next, a command where there is one.
+    pub next: String,
+}
+
+/// Kinds of refusals; the terminal makes its exit code from them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// No such task, step, hunk, gate, revision.
+    NotFound,
+    /// Several would do; they are listed in the message.
+    SeveralCandidates,
+    /// Not in this state.
+    WrongState,
+    /// The plan does not compile, or is not the revision named.
+    Plan,
+    /// Policy, trust, rights.
+    Policy,
+    /// The workspace or the store cannot be used.
+    Broken,
+    /// Another process holds the workspace and does not answer.
+    Held,
+}

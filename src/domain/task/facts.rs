@@ -1,0 +1,86 @@
+//! What the world told, as far as events name it: where a task belongs, what a call cost, how a command ended.
+//!
+//! Invariant: plain data without behaviour that could fail. Absent: how any of it is found out.
+
+use crate::domain::change::Entry;
+use crate::domain::ids::{ContentHash, WorkspacePath};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Where a task belongs (A10).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Binding {
+    /// The canonical root.
+    pub root: PathBuf,
+    /// The canonical git common directory, if the root is in a repository.
+    pub git: Option<PathBuf>,
+    /// The commit or, before the first one, nothing.
+    pub head: Option<String>,
+    /// `refs/heads/main`, or nothing when detached.
+    pub branch: Option<String>,
+}
+
+/// Tokens as billed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Input, cached ones included.
+    pub input: u64,
+    /// Of these, read from the provider's cache.
+    pub cached: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+    /// The provider did not say; the figures are our estimate.
+    pub estimated: bool,
+}
+
+/// How well commands are isolated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// A fresh copy, no isolation; each command is a gate.
+    Copy,
+}
+
+impl Rung {
+    /// How a verdict says it.
+    pub fn remark(self) -> &'static str {
+        match self {
+            Rung::Copy => "in a copy, not isolated",
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// With this code.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Killed at its time limit.
+    Timeout,
+    /// Killed because it printed more than the limit.
+    OutputLimit,
+    /// Cancelled by a person.
+    Cancelled,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RunOutcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// Head and tail of standard output and error in the order of arrival, lossy UTF-8.
+    pub output: String,
+    /// Bytes printed in all.
+    pub bytes: u64,
+    /// Wall time.
+    pub millis: u64,
+    /// How well it was isolated.
+    pub rung: Rung,
+    /// The hash of the view it ran in (invariant 8).
+    pub view: ContentHash,
+    /// What it changed in the view, compared with what it was given. Empty for `Stage::Workspace`.
+    pub wrote: Vec<(WorkspacePath, Entry)>,
+}

@@ -1,0 +1,13 @@
+//! A task's life: what happened (events), where it stands (state), what a person may do (actions), what comes next.
+//!
+//! Invariant: the state is a pure function of the journal; only `decide` makes events, only `evolve` changes state.
+//! Absent: the contents of plans, proposals and payloads; the state names them by hash.
+
+pub mod action;
+pub mod event;
+pub mod facts;
+pub mod state;
+
+pub use action::{Action, Actor};
+pub use event::{Event, Recorded};
+pub use state::{StepState, Task};

@@ -1,0 +1,20 @@
+//! planwright: an editor-integrated coding-agent server (being written)
+
+pub mod domain;
+pub mod ports;
+
+pub mod desk;
+pub mod engine;
+pub mod host;
+
+pub mod arena;
+pub mod model;
+pub mod store;
+pub mod syntax;
+pub mod workspace;
+
+pub mod cli;
+pub mod config;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

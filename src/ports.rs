@@ -1,0 +1,362 @@
+//! The seams of planwright: what the engine needs from the world, in one file.
+//!
+//! Invariant: plain domain types in and out; no port knows another. Each has a real implementation (its folder) and
+//! an in-memory one (`testing`). Absent: `Documents` and `Editor`, whose turn comes with the language server.
+
+use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
+use crate::domain::change::Entry;
+use crate::domain::ids::{ContentHash, EffectId, TaskId, Time, TraceId, WorkspacePath};
+use crate::domain::plan::{Command, Rule};
+use crate::domain::problem::Replacement;
+use crate::domain::symbols::{FileSymbols, Reference, SymbolTable, SyntaxError};
+use crate::domain::task::event::{Event, Recorded};
+use crate::domain::task::facts::{Binding, RunOutcome, Rung};
+use serde::{Deserialize, Serialize};
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A boxed future: the ports are used as trait objects.
+pub type Fut<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+// ---------------------------------------------------------------------------------------------------------------
+// Clock
+
+/// Time and randomness.
+pub trait Clock: Send + Sync {
+    /// Now, UTC.
+    fn now(&self) -> Time;
+    /// 128 fresh random bits, for ids.
+    fn fresh(&self) -> u128;
+    /// Completes after so long.
+    fn sleep(&self, span: Duration) -> Fut<'static, ()>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Store
+
+/// How surely an append must have reached the disk before the effect starts (L4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// Survives a kill of the process, not a power cut.
+    Process,
+    /// Synced: outside effects, writes to the user's files, human decisions.
+    Disk,
+}
+
+/// Why the store could not do as told.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StoreFault {
+    /// Another writer appended first. Only a broken lock makes this possible.
+    #[error("the journal of {task} has moved on to {found}, expected {expected}")]
+    Moved {
+        /// Whose journal.
+        task: TaskId,
+        /// The caller's last sequence number.
+        expected: u64,
+        /// The journal's.
+        found: u64,
+    },
+    /// The database was written by a newer release.
+    #[error(
+        "this database was written by a newer planwright (schema {found}, this one knows {known}); it is open read-only"
+    )]
+    Newer {
+        /// `user_version` of the file.
+        found: u32,
+        /// Of this release.
+        known: u32,
+    },
+    /// No such task, blob or snapshot.
+    #[error("nothing is stored under {0}")]
+    Missing(String),
+    /// The disk, SQLite or the file's content.
+    #[error("the store failed: {0}")]
+    Broken(String),
+}
+
+/// A task's snapshot: the state as JSON after `seq` events. A cache; the journal is the truth.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snapshot {
+    /// Events folded into it.
+    pub seq: u64,
+    /// `Task` as JSON, with the format number inside.
+    pub state: String,
+}
+
+/// The journal, its snapshots, the payload blobs and small memories.
+pub trait Store: Send + Sync {
+    /// Ids of all tasks in the order of their first event.
+    fn tasks(&self) -> Fut<'_, Result<Vec<TaskId>, StoreFault>>;
+    /// Appends in one transaction, if the journal still ends at `after` (0 = empty). Returns the new last number.
+    fn append<'a>(
+        &'a self,
+        task: &'a TaskId,
+        after: u64,
+        at: Time,
+        events: &'a [Event],
+        how: Durability,
+    ) -> Fut<'a, Result<u64, StoreFault>>;
+    /// Events with a number above `after`, in order, upcast to today's versions.
+    fn events<'a>(&'a self, task: &'a TaskId, after: u64) -> Fut<'a, Result<Vec<Recorded>, StoreFault>>;
+    /// The newest snapshot, if one is stored and readable.
+    fn snapshot<'a>(&'a self, task: &'a TaskId) -> Fut<'a, Result<Option<Snapshot>, StoreFault>>;
+    /// Replaces the task's snapshot.
+    fn keep_snapshot<'a>(&'a self, task: &'a TaskId, snapshot: Snapshot) -> Fut<'a, Result<(), StoreFault>>;
+    /// Stores bytes under their hash; storing them again is free.
+    fn put_blob(&self, bytes: Vec<u8>) -> Fut<'_, Result<ContentHash, StoreFault>>;
+    /// Reads them back and checks the hash.
+    fn blob<'a>(&'a self, hash: &'a ContentHash) -> Fut<'a, Result<Vec<u8>, StoreFault>>;
+    /// A small value kept per workspace (what a model's server refused, which tool form works).
+    fn remember<'a>(&'a self, key: &'a str, value: String) -> Fut<'a, Result<(), StoreFault>>;
+    /// Reads it.
+    fn recall<'a>(&'a self, key: &'a str) -> Fut<'a, Result<Option<String>, StoreFault>>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Workspace
+
+/// One file as the walk sees it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Listed {
+    /// Where.
+    pub path: WorkspacePath,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// Why a file is not read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadRefusal {
+    /// Not UTF-8.
+    #[error("{0} is not UTF-8 text; planwright changes only UTF-8 files")]
+    NotUtf8(WorkspacePath),
+    /// A NUL byte among the first 8,000.
+    #[error("{0} is a binary file")]
+    Binary(WorkspacePath),
+    /// Over the 10 MB limit.
+    #[error("{path} has {size} bytes; the limit is {limit}")]
+    TooLarge {
+        /// Which.
+        path: WorkspacePath,
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A directory, socket, device.
+    #[error("{0} is not a regular file")]
+    NotAFile(WorkspacePath),
+    /// A symbolic link whose target lies outside the root.
+    #[error("{0} is a link that leads out of the workspace")]
+    Outside(WorkspacePath),
+    /// The operating system refused.
+    #[error("{path} cannot be read: {reason}")]
+    Failed {
+        /// Which.
+        path: WorkspacePath,
+        /// In the system's words.
+        reason: String,
+    },
+}
+
+/// Why a file was not written. In every case the user's bytes are as they were.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteRefusal {
+    /// The path does not hold what the decision was made on.
+    #[error("{path} has changed since it was read")]
+    Changed {
+        /// Which.
+        path: WorkspacePath,
+        /// What stands there.
+        found: ContentHash,
+    },
+    /// It cannot be read safely.
+    #[error(transparent)]
+    Unreadable(ReadRefusal),
+    /// The operating system refused.
+    #[error("{path} cannot be written: {reason}")]
+    Failed {
+        /// Which.
+        path: WorkspacePath,
+        /// In the system's words.
+        reason: String,
+    },
+}
+
+/// The user's files below one root.
+pub trait Workspace: Send + Sync {
+    /// The canonical root.
+    fn root(&self) -> &Path;
+    /// Where a task's binding stands now.
+    fn binding(&self) -> Fut<'_, Binding>;
+    /// Unignored files, sorted (`.gitignore`, `.planwrightignore`, and never `.git` or `.planwright`).
+    fn list(&self) -> Fut<'_, Vec<Listed>>;
+    /// What stands at a path. A path that names nothing is `Entry::Absent`, not an error.
+    fn read<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, Result<Entry, ReadRefusal>>;
+    /// Replaces `before` by `after`, or touches nothing. The displaced bytes are compared after the exchange, so that
+    /// what somebody saved in between is not lost.
+    fn write<'a>(
+        &'a self,
+        path: &'a WorkspacePath,
+        before: &'a Entry,
+        after: &'a Entry,
+    ) -> Fut<'a, Result<(), WriteRefusal>>;
+    /// Writes a file of the task folder, `tasks/<id>/<name>` below `.planwright` (or below the state directory, where
+    /// the workspace cannot be written). Returns its absolute path.
+    fn write_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>>;
+    /// Reads it; `None` when it is not there.
+    fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>>;
+    /// Where `write_page` puts it.
+    fn page_path(&self, task: &TaskId, name: &str) -> PathBuf;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Syntax
+
+/// A file's text handed to the syntax port.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its path decides the language.
+    pub path: WorkspacePath,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// What one rule wants to replace in one file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FileEdits {
+    /// Which file.
+    pub path: WorkspacePath,
+    /// In the order of the text.
+    pub edits: Vec<MarkedEdit>,
+}
+
+/// A replacement, and why it may be wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MarkedEdit {
+    /// What.
+    pub edit: Replacement,
+    /// `None` = certain; else the reason for the doubt (kept out of "accept all").
+    pub doubt: Option<String>,
+}
+
+/// Why a rule cannot be carried out; a message with its next step.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct RuleRefusal {
+    /// What is wrong and what to do.
+    pub message: String,
+    /// Names that were meant, perhaps.
+    pub candidates: Vec<String>,
+}
+
+/// Syntax trees, without showing one.
+pub trait Syntax: Send + Sync {
+    /// Definitions and mentions of one text. A file of an unknown language has none.
+    fn outline(&self, source: &Source) -> FileSymbols;
+    /// Error and missing nodes; empty for an unknown language.
+    fn errors(&self, source: &Source) -> Vec<SyntaxError>;
+    /// The workspace's table as of now.
+    fn table(&self) -> SymbolTable;
+    /// Where an identifier is used (not in strings and comments).
+    fn references(&self, sources: &[Source], name: &str) -> Vec<Reference>;
+    /// Edits of a `rename` or `rewrite` rule over these texts. A template is not its business.
+    fn transform(&self, sources: &[Source], rule: &Rule) -> Result<Vec<FileEdits>, RuleRefusal>;
+    /// Ranges of the imports (`use …`) of a text.
+    fn imports(&self, source: &Source) -> Vec<std::ops::Range<usize>>;
+    /// A version that changes with grammar and queries: part of the digest.
+    fn version(&self) -> String;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Model
+
+/// Called with text as it streams. Never journaled (invariant 11).
+pub type Deltas = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A language model.
+pub trait Model: Send + Sync {
+    /// What is configured; `None` = no model.
+    fn info(&self) -> Option<ModelInfo>;
+    /// One exchange with all its retries. Dropping the future cancels the request.
+    fn complete(&self, request: ModelRequest, deltas: Deltas) -> Fut<'_, Result<ModelReply, ModelFault>>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Arena
+
+/// Where a command runs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// A view: the user's files with these entries laid over them.
+    View(Vec<(WorkspacePath, Entry)>),
+    /// The workspace itself: approved outside effects only.
+    Workspace,
+}
+
+/// A command to run.
+#[derive(Clone, Debug)]
+pub struct RunOrder {
+    /// Whose (names the copy's folder).
+    pub task: TaskId,
+    /// Journal id.
+    pub effect: EffectId,
+    /// What.
+    pub command: Command,
+    /// Where.
+    pub stage: Stage,
+    /// Wall time; the whole process tree is killed at its end.
+    pub timeout: Duration,
+    /// `PLANWRIGHT_IDEMPOTENCY_KEY`, for outside effects.
+    pub key: Option<String>,
+    /// For `TRACEPARENT`.
+    pub trace: TraceId,
+}
+
+/// Why a command could not even be started.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArenaFault {
+    /// The program is not there.
+    #[error("the program `{0}` was not found on PATH; install it or name another command in the plan")]
+    NoProgram(String),
+    /// The view could not be made.
+    #[error("the view could not be made: {0}")]
+    View(String),
+    /// The system refused.
+    #[error("the command could not be started: {0}")]
+    Start(String),
+}
+
+/// Runs commands.
+pub trait Arena: Send + Sync {
+    /// How well this machine isolates.
+    fn rung(&self) -> Rung;
+    /// Runs to the end. Dropping the future kills the whole tree.
+    fn run(&self, order: RunOrder, output: Deltas) -> Fut<'_, Result<RunOutcome, ArenaFault>>;
+    /// Formats one text with the configured formatter of its language: text in, text out, nothing else. `None` = no
+    /// formatter, or it failed (the text stays as it is).
+    fn format<'a>(&'a self, path: &'a WorkspacePath, text: &'a str) -> Fut<'a, Option<String>>;
+    /// The hash of the view these entries give, without running anything.
+    fn view(&self, overlay: Vec<(WorkspacePath, Entry)>) -> Fut<'_, Result<ContentHash, ArenaFault>>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Notice
+
+/// Told after each change, so that whoever looks can look again. Must not block.
+pub trait Notice: Send + Sync {
+    /// Something of this task changed; `line` is a short human sentence for progress.
+    fn changed(&self, task: &TaskId, line: &str);
+}

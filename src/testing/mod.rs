@@ -1,0 +1,4 @@
+//! In-memory ports and fixtures, for tests and benches only.
+//!
+//! Invariant: an in-memory port keeps the promises of its trait, so that what passes on it holds on the real one.
+//! Absent: anything the shipped binary uses.

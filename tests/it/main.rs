@@ -1,0 +1,2 @@
+use criterion as _;
+fn main() {}
