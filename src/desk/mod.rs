@@ -2,13 +2,115 @@
 //!
 //! Invariant: a query never waits and never changes anything. Absent: the engine; it makes the snapshots.
 
+use crate::domain::agent::dialogue::ModelInfo;
+use crate::domain::change::{Decision, Flag, HunkState};
+use crate::domain::ids::*;
+use crate::domain::plan::Plan;
+use crate::domain::problem::Problem;
+use crate::domain::task::action::{Actor, Refusal};
+use crate::domain::task::event::Recorded;
+use crate::domain::task::facts::Rung;
+use crate::domain::task::standing::TaskState;
+use crate::domain::task::state::Task;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-/// (being written) An immutable snapshot.
+/// An immutable snapshot of one root.
 #[derive(Clone, Debug, Default)]
-pub struct Desk {}
+pub struct Desk {
+    /// What holds for all tasks.
+    pub place: Surroundings,
+    /// In the order of their opening.
+    pub tasks: Vec<Arc<Dossier>>,
+}
 
-/// (being written) A read.
+/// What holds for all tasks of a root.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// The canonical root.
+    pub root: PathBuf,
+    /// The model, if one is configured.
+    pub model: Option<ModelInfo>,
+    /// How well commands are isolated.
+    pub rung: Option<Rung>,
+    /// What a person should know of this start: a database set aside, a workspace that cannot be written.
+    pub remarks: Vec<String>,
+}
+
+/// All that can be seen of a task.
+#[derive(Clone, Debug)]
+pub struct Dossier {
+    /// The fold of the journal.
+    pub task: Arc<Task>,
+    /// The one word for it.
+    pub state: TaskState,
+    /// Every event.
+    pub journal: Arc<Vec<Recorded>>,
+    /// The plan document as it stands on disk.
+    pub page: Option<Arc<Page>>,
+    /// The texts of the revisions, oldest first.
+    pub revisions: Arc<Vec<(RevisionRef, Arc<str>)>>,
+    /// Hunks of the proposals in force, in the order of path and line, with what the text says of each.
+    pub hunks: Arc<Vec<ReviewHunk>>,
+    /// The newest request to a model by each work, redacted, as a person reads it.
+    pub requests: Arc<BTreeMap<String, Arc<str>>>,
+    /// What each step waits for, in the words of the vocabulary (`ready`, `waiting for policy`, `running`, …).
+    pub steps: Vec<(StepId, String)>,
+}
+
+/// The plan document.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Page {
+    /// Where it is.
+    pub path: PathBuf,
+    /// As it stands there.
+    pub text: Arc<str>,
+    /// What it says.
+    pub plan: Arc<Plan>,
+    /// What the compiler found.
+    pub problems: Vec<Problem>,
+    /// The revision that this text is.
+    pub revision: RevisionRef,
+    /// What A6 asks to be seen before an approval: one line each, made by the engine from the normal form.
+    pub contract: Vec<String>,
+}
+
+/// A hunk as the reviewer sees it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReviewHunk {
+    /// Its id.
+    pub id: HunkId,
+    /// The step that wrote it.
+    pub step: StepId,
+    /// Where.
+    pub path: WorkspacePath,
+    /// `lines`, `create`, `delete` or `mode`.
+    pub kind: String,
+    /// 1-based line in the user's text of the moment.
+    pub line: u32,
+    /// The old lines.
+    pub old: String,
+    /// The new lines.
+    pub new: String,
+    /// Up to three lines before and after, from the user's text.
+    pub context: (String, String),
+    /// What the text says.
+    pub state: HunkState,
+    /// What a person decided last.
+    pub decision: Option<(Decision, Actor)>,
+    /// It waits for a decision or for the disk (invariant 6).
+    pub pending: bool,
+    /// Remarks the reviewer must see.
+    pub flags: Vec<Flag>,
+    /// What the verifier says of it, in a few words.
+    pub verdict: String,
+    /// Hash of what is shown (old and new); a decision carries it.
+    pub shown: ContentHash,
+}
+
+/// A read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "read")]
 pub enum Query {
@@ -16,7 +118,7 @@ pub enum Query {
     Tasks,
 }
 
-/// (being written) What a query gives.
+/// What a query gives.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "view")]
 pub enum View {
@@ -29,7 +131,7 @@ impl Desk {
     ///
     /// # Errors
     /// The refusal names what was not found.
-    pub fn answer(&self, query: &Query) -> Result<View, crate::domain::task::action::Refusal> {
+    pub fn answer(&self, query: &Query) -> Result<View, Refusal> {
         match query {
             Query::Tasks => Ok(View::Tasks),
         }

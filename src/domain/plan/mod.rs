@@ -6,3 +6,5 @@
 pub mod model;
 
 pub use model::*;
+pub mod approve;
+pub use approve::ApprovedPlan;

@@ -207,6 +207,13 @@ pub enum Event {
         /// Why, if said.
         reason: Option<String>,
     },
+    /// A person does a step by hand; it waits for their word.
+    TakenOver {
+        /// Which.
+        step: StepId,
+        /// Who.
+        actor: Actor,
+    },
     /// A person asks for another attempt of a failed, blocked or stale step.
     RetryAsked {
         /// Which.

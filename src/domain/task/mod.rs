@@ -5,7 +5,10 @@
 
 pub mod action;
 pub mod event;
+pub mod evolve;
 pub mod facts;
+pub mod schedule;
+pub mod standing;
 pub mod state;
 
 pub use action::{Action, Actor};
