@@ -47,7 +47,7 @@ pub struct Dossier {
     /// The one word for it.
     pub state: TaskState,
     /// Every event.
-    pub journal: Arc<Vec<Recorded>>,
+    pub journal: Arc<Vec<Arc<Recorded>>>,
     /// The plan document as it stands on disk.
     pub page: Option<Arc<Page>>,
     /// The texts of the revisions, oldest first.

@@ -1,7 +1,31 @@
 //! The shell around the domain: one owner of decisions, one inbox.
 //!
-//! Invariant: an event is committed before its effect starts, and only this module appends. Absent: any decision
-//! about what a task may do; that is `domain::task`.
+//! One turn of the cycle: an input comes in; the domain decides; the events are appended and folded in; what can start
+//! is started; the desk is published. Invariant: an event is committed before its effect starts (invariant 3), and
+//! only this module appends. Absent: any judgement about what a task may do; that is `domain::task`.
 
 pub mod handle;
+
+mod acceptance;
+mod actions;
+mod approval;
+mod case;
+mod checks;
+mod input;
+mod opening;
+mod overlay;
+mod owner;
+mod page;
+mod planning;
+mod publish;
+mod recover;
+mod review;
+mod start;
+mod steps;
+pub mod tools;
+mod work;
+mod world;
+
 pub use handle::{EngineHandle, Update};
+pub use owner::{Running, start};
+pub use world::{Limits, World};

@@ -79,6 +79,15 @@ pub enum Event {
         /// Findings that keep it from being approved.
         errors: u32,
     },
+    /// The plan is to be made, again or differently.
+    PlanAsked {
+        /// What to mind, in words.
+        words: Option<String>,
+        /// From what.
+        from: PlanFrom,
+        /// Who.
+        actor: Actor,
+    },
     /// A person approved a revision.
     Approved {
         /// Which.
@@ -214,10 +223,10 @@ pub enum Event {
         /// Who.
         actor: Actor,
     },
-    /// A person asks for another attempt of a failed, blocked or stale step.
+    /// A person asks for another attempt of a failed, blocked or stale step, or of the acceptance checks.
     RetryAsked {
         /// Which.
-        step: StepId,
+        work: Work,
         /// Who.
         actor: Actor,
     },
@@ -281,6 +290,16 @@ pub enum Author {
     Action,
     /// A person edited the document.
     Person(Actor),
+}
+
+/// What planning starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanFrom {
+    /// The goal and the workspace as it is.
+    Workspace,
+    /// The plan as it stands, changed by the words.
+    Plan,
 }
 
 /// Content that an approval rests on (A10).

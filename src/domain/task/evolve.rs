@@ -24,6 +24,7 @@ pub fn begin(id: &TaskId, first: &Recorded) -> Option<Task> {
         seq: first.seq,
         at: first.at,
         revisions: Vec::new(),
+        asked: None,
         approval: None,
         document: Document::Same,
         course: Course::Going,
@@ -31,6 +32,7 @@ pub fn begin(id: &TaskId, first: &Recorded) -> Option<Task> {
         steps: Vec::new(),
         acceptance: Progress::default(),
         effects: Vec::new(),
+        gates_opened: 0,
         gates: Vec::new(),
         proposals: Vec::new(),
         decisions: Default::default(),
@@ -65,6 +67,10 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             errors: *errors,
             at: *at,
         }),
+        Event::PlanAsked { words, from, .. } => {
+            task.asked = Some(PlanRequest { words: words.clone(), from: *from, seq: *seq });
+            task.planning.state = ProgressState::Idle;
+        }
         Event::Approved { revision, digest, text, upto, steps, baselines, actor } => {
             approved(task, steps);
             task.document = Document::Same;
@@ -146,12 +152,17 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             drop_effects(task, &Work::Step(step.clone()));
             set(task, step, StepState::TakenOver);
         }
-        Event::RetryAsked { step, .. } => {
-            if let Some(run) = task.steps.iter_mut().find(|run| &run.id == step) {
-                run.failures = 0;
-                run.state = StepState::Waiting;
+        Event::RetryAsked { work, .. } => match work {
+            Work::Step(step) => {
+                if let Some(run) = task.steps.iter_mut().find(|run| &run.id == step) {
+                    run.failures = 0;
+                    run.state = StepState::Waiting;
+                }
             }
-        }
+            Work::Acceptance => task.acceptance.state = ProgressState::Idle,
+            Work::Planning => task.planning.state = ProgressState::Idle,
+            Work::Review => {}
+        },
         Event::Paused { actor, .. } => task.course = Course::Paused { by: actor.clone() },
         Event::Resumed { .. } => {
             if !task.is_over() {
@@ -266,6 +277,7 @@ fn settled(task: &mut Task, id: &EffectId, result: &Settlement) {
 
 fn gate_opened(task: &mut Task, id: &GateId, work: &Work, ask: &Ask, seq: u64, at: Time) {
     let attempt = task.attempt(work);
+    task.gates_opened = task.gates_opened.saturating_add(1);
     task.gates.push(Gate {
         id: id.clone(),
         work: work.clone(),
@@ -320,7 +332,14 @@ fn spend_permission(task: &mut Task, work: &Work, what: &Intent) {
     };
     let gate = task.gates.iter_mut().find(|gate| {
         let allowed = gate.decided.as_ref().is_some_and(|decision| decision.answer == GateAnswer::Allow);
-        let same = matches!(&gate.ask, Ask::Command { command: asked, .. } if asked == command);
+        let same = match &gate.ask {
+            Ask::Command { command: asked, .. } | Ask::Ambiguous { command: asked, .. } => asked == command,
+            Ask::Person { .. }
+            | Ask::Changed { .. }
+            | Ask::Exceeds { .. }
+            | Ask::Failed { .. }
+            | Ask::Question { .. } => false,
+        };
         allowed && same && !gate.spent && &gate.work == work
     });
     if let Some(gate) = gate {

@@ -4,6 +4,8 @@
 //! Absent: the contents of plans, proposals and payloads; the state names them by hash.
 
 pub mod action;
+pub mod budget;
+pub mod decide;
 pub mod event;
 pub mod evolve;
 pub mod facts;

@@ -5,7 +5,7 @@
 //! (`schedule`, `standing`).
 
 use super::action::{Actor, GateAnswer, Goal};
-use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, Settlement, Verdict};
+use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, PlanFrom, Settlement, Verdict};
 use super::facts::{Binding, Rung};
 use crate::domain::change::Decision;
 use crate::domain::ids::*;
@@ -34,6 +34,8 @@ pub struct Task {
     pub at: Time,
     /// Every revision of the plan, oldest first.
     pub revisions: Vec<Revision>,
+    /// What was asked of planning last.
+    pub asked: Option<PlanRequest>,
     /// What a person approved last.
     pub approval: Option<Approval>,
     /// What the plan document says beside the approval.
@@ -48,7 +50,9 @@ pub struct Task {
     pub acceptance: Progress,
     /// Effects of attempts that have not ended, in the order of their intents.
     pub effects: Vec<EffectRun>,
-    /// Every gate, in the order of opening.
+    /// Gates opened so far: their names are counted from it.
+    pub gates_opened: u32,
+    /// Gates that wait or were decided, in the order of opening.
     pub gates: Vec<Gate>,
     /// Proposals in force, in merge order.
     pub proposals: Vec<Standing>,
@@ -88,6 +92,17 @@ pub enum Document {
         /// Its digest; absent when it does not compile.
         digest: Option<ContentHash>,
     },
+}
+
+/// What was asked of planning.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlanRequest {
+    /// What to mind, in words.
+    pub words: Option<String>,
+    /// From what.
+    pub from: PlanFrom,
+    /// The number of the event.
+    pub seq: u64,
 }
 
 /// A stored text of the plan.

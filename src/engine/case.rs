@@ -1,0 +1,292 @@
+//! One task as the engine holds it: its state, its journal, and what was read for it.
+//!
+//! Invariant: `task` is the fold of `journal`; everything else here can be read or derived again. Absent: deciding.
+
+use super::world::World;
+use crate::desk::{Page, ReviewHunk};
+use crate::domain::change::{Decision, FileChange, Proposal};
+use crate::domain::ids::*;
+use crate::domain::plan::ApprovedPlan;
+use crate::domain::task::event::{Event, Recorded};
+use crate::domain::task::evolve;
+use crate::domain::task::state::Task;
+use crate::ports::{Snapshot, StoreFault};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+/// How far this process carries a task on by itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Drive {
+    /// It only shows it.
+    Shown,
+    /// It makes the plan.
+    Planned,
+    /// It runs what is approved.
+    Run,
+}
+
+/// Work of this process.
+pub struct Live {
+    /// Which ticket it holds.
+    pub serial: u64,
+    /// Ends it.
+    pub handle: AbortHandle,
+}
+
+/// One task.
+pub struct Case {
+    /// The fold.
+    pub task: Arc<Task>,
+    /// Every event.
+    pub journal: Arc<Vec<Arc<Recorded>>>,
+    /// The approved plan.
+    pub plan: Option<Arc<ApprovedPlan>>,
+    /// The plan document as last read.
+    pub page: Option<Arc<Page>>,
+    /// Texts of the revisions.
+    pub revisions: Arc<Vec<(RevisionRef, Arc<str>)>>,
+    /// Proposals in force, in merge order.
+    pub proposals: Vec<Arc<Proposal>>,
+    /// What the text says of their hunks.
+    pub hunks: Arc<Vec<ReviewHunk>>,
+    /// The newest request of each work.
+    pub requests: Arc<BTreeMap<String, Arc<str>>>,
+    /// Work of this process.
+    pub live: BTreeMap<Work, Live>,
+    /// How far it is carried on.
+    pub drive: Drive,
+    /// The hunks must be derived again.
+    pub stale: bool,
+    /// One check at a time, in the order of asking (the lane).
+    pub lane: Arc<tokio::sync::Mutex<()>>,
+    /// The merged change set of the moment, for work under way.
+    pub merged: watch::Sender<Arc<Merged>>,
+}
+
+/// Snapshots are taken this often, in events: a task of 10,000 events opens by reading at most this many beyond one.
+const SNAPSHOT_EVERY: u64 = 500;
+
+/// Raised when `Task` changes its shape: a snapshot of another format is not read.
+const SNAPSHOT_FORMAT: u32 = 1;
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Kept {
+    format: u32,
+    task: Task,
+}
+
+impl Case {
+    /// Reads a task from the store.
+    ///
+    /// # Errors
+    /// The store failed, or the journal does not begin with the opening of a task.
+    pub async fn load(world: &World, id: &TaskId) -> Result<Case, StoreFault> {
+        let journal: Vec<Arc<Recorded>> = world.store.events(id, 0).await?.into_iter().map(Arc::new).collect();
+        let snapshot = world.store.snapshot(id).await.ok().flatten();
+        let last = journal.last().map_or(0, |last| last.seq);
+        let kept = snapshot
+            .filter(|snapshot| snapshot.seq <= last)
+            .and_then(|snapshot| serde_json::from_str::<Kept>(&snapshot.state).ok())
+            .filter(|kept| kept.format == SNAPSHOT_FORMAT && &kept.task.id == id)
+            .map(|kept| kept.task);
+        let mut task = match kept {
+            Some(task) => task,
+            None => journal
+                .first()
+                .and_then(|first| evolve::begin(id, first))
+                .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?,
+        };
+        let known = task.seq;
+        for recorded in journal.iter().filter(|recorded| recorded.seq > known) {
+            evolve::evolve(&mut task, recorded);
+        }
+        let mut case = Case {
+            task: Arc::new(task),
+            journal: Arc::new(journal),
+            plan: None,
+            page: None,
+            revisions: Arc::default(),
+            proposals: Vec::new(),
+            hunks: Arc::default(),
+            requests: Arc::default(),
+            live: BTreeMap::new(),
+            drive: Drive::Shown,
+            stale: true,
+            lane: Arc::default(),
+            merged: watch::Sender::new(Arc::default()),
+        };
+        case.fetch(world).await?;
+        case.merged.send_replace(Arc::new(case.merge()));
+        Ok(case)
+    }
+
+    /// A task that begins with these events.
+    ///
+    /// # Errors
+    /// The first event opens no task.
+    pub fn open(id: &TaskId, journal: Vec<Recorded>) -> Result<Case, StoreFault> {
+        let task = evolve::replay(id, &journal)
+            .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?;
+        Ok(Case {
+            task: Arc::new(task),
+            journal: Arc::new(journal.into_iter().map(Arc::new).collect()),
+            plan: None,
+            page: None,
+            revisions: Arc::default(),
+            proposals: Vec::new(),
+            hunks: Arc::default(),
+            requests: Arc::default(),
+            live: BTreeMap::new(),
+            drive: Drive::Shown,
+            stale: false,
+            lane: Arc::default(),
+            merged: watch::Sender::new(Arc::default()),
+        })
+    }
+
+    /// Takes in what was appended.
+    ///
+    /// # Errors
+    /// What the events name could not be read from the store.
+    pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
+        let task = Arc::make_mut(&mut self.task);
+        let journal = Arc::make_mut(&mut self.journal);
+        let mut fetch = false;
+        for one in recorded {
+            evolve::evolve(task, one);
+            journal.push(Arc::new(one.clone()));
+            fetch |= names_content(&one.event);
+            self.stale |= touches_hunks(&one.event);
+        }
+        if fetch {
+            self.fetch(world).await?;
+        }
+        self.merged.send_replace(Arc::new(self.merge()));
+        let before = self.task.seq.saturating_sub(u64::try_from(recorded.len()).unwrap_or(0));
+        if before / SNAPSHOT_EVERY != self.task.seq / SNAPSHOT_EVERY {
+            self.keep_snapshot(world).await?;
+        }
+        Ok(())
+    }
+
+    /// The change in force for each path: the last in merge order.
+    pub fn in_force(&self) -> BTreeMap<WorkspacePath, FileChange> {
+        in_force(&self.proposals)
+    }
+
+    fn merge(&self) -> Merged {
+        let rejected = self.task.decisions.iter().filter(|(_, decided)| matches!(decided.decision, Decision::Reject(_)));
+        Merged { proposals: self.proposals.clone(), rejected: rejected.map(|(hunk, _)| hunk.clone()).collect() }
+    }
+
+    /// Hunks that wait for a decision or for the disk.
+    pub fn pending(&self) -> usize {
+        self.hunks.iter().filter(|hunk| hunk.pending).count()
+    }
+
+    async fn keep_snapshot(&self, world: &World) -> Result<(), StoreFault> {
+        let kept = Kept { format: SNAPSHOT_FORMAT, task: Task::clone(&self.task) };
+        let state = serde_json::to_string(&kept).map_err(|error| StoreFault::Broken(error.to_string()))?;
+        world.store.keep_snapshot(&self.task.id, Snapshot { seq: self.task.seq, state }).await
+    }
+
+    /// Reads what the state names by hash and is not held yet.
+    async fn fetch(&mut self, world: &World) -> Result<(), StoreFault> {
+        let revisions = Arc::make_mut(&mut self.revisions);
+        for revision in self.task.revisions.iter().skip(revisions.len()) {
+            let text = text_of(world, &revision.text).await?;
+            revisions.push((revision.name.clone(), Arc::from(text)));
+        }
+        let mut proposals = Vec::new();
+        for standing in &self.task.proposals {
+            let held = self
+                .proposals
+                .iter()
+                .find(|p| p.step == standing.step && p.generation == standing.generation)
+                .cloned();
+            let proposal = match held {
+                Some(held) => held,
+                None => {
+                    let text = text_of(world, &standing.proposal).await?;
+                    Arc::new(serde_json::from_str(&text).map_err(|error| StoreFault::Broken(error.to_string()))?)
+                }
+            };
+            proposals.push(proposal);
+        }
+        self.proposals = proposals;
+        self.plan = match &self.task.approval {
+            None => None,
+            Some(approval) => {
+                let held = self.plan.take().filter(|plan| plan.digest() == &approval.digest && plan.upto() == approval.upto.as_ref());
+                match held {
+                    Some(held) => Some(held),
+                    None => {
+                        let text = text_of(world, &approval.text).await?;
+                        let plan = super::approval::reload(world, &text, approval).map_err(StoreFault::Broken)?;
+                        Some(Arc::new(plan))
+                    }
+                }
+            }
+        };
+        Ok(())
+    }
+}
+
+/// The change set of a task: what is in force, and what a person does not want of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Merged {
+    /// In merge order.
+    pub proposals: Vec<Arc<Proposal>>,
+    /// Left out of every view.
+    pub rejected: BTreeSet<HunkId>,
+}
+
+impl Merged {
+    /// What is in force for each path.
+    pub fn changes(&self) -> BTreeMap<WorkspacePath, FileChange> {
+        in_force(&self.proposals)
+    }
+
+    /// The same without the proposals of one step: what that step builds on, however often it is gone through.
+    pub fn without(&self, step: &StepId) -> Merged {
+        let proposals = self.proposals.iter().filter(|proposal| &proposal.step != step).cloned().collect();
+        Merged { proposals, rejected: self.rejected.clone() }
+    }
+}
+
+/// The change in force for each path of these proposals: the last in merge order.
+pub fn in_force(proposals: &[Arc<Proposal>]) -> BTreeMap<WorkspacePath, FileChange> {
+    let mut changes = BTreeMap::new();
+    for change in proposals.iter().flat_map(|proposal| &proposal.files) {
+        changes.insert(change.path.clone(), change.clone());
+    }
+    changes
+}
+
+async fn text_of(world: &World, hash: &ContentHash) -> Result<String, StoreFault> {
+    String::from_utf8(world.store.blob(hash).await?).map_err(|_| StoreFault::Broken("a stored text is not UTF-8".to_owned()))
+}
+
+/// The event names a text that the case holds.
+fn names_content(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Revised { .. } | Event::Approved { .. } | Event::Proposed { .. } | Event::Withdrawn { .. } | Event::StepSet { .. }
+    )
+}
+
+/// The event may change what the text says of a hunk, or which hunks there are.
+fn touches_hunks(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Approved { .. }
+            | Event::Proposed { .. }
+            | Event::Withdrawn { .. }
+            | Event::StepSet { .. }
+            | Event::HunkDecided { .. }
+            | Event::Settled { .. }
+            | Event::Judged { .. }
+    )
+}

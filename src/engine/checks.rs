@@ -1,0 +1,301 @@
+//! The verifier's lane: checks on the merged state, one at a time, cheap before expensive (F6).
+//!
+//! Invariant: a verdict carries the hash of the view that produced it and how well that was isolated; what could not
+//! be judged is never a pass. Absent: who is judged; the verifier sees check, change set and evidence (invariant 8).
+
+use super::case::Merged;
+use super::overlay::overlay;
+use super::steps::Setting;
+use super::work::{Came, EffectFault, Halt, Run};
+use super::world::World;
+use crate::domain::change::Entry;
+use crate::domain::ids::*;
+use crate::domain::plan::{Check, Command};
+use crate::domain::task::event::{Cause, Event, Intent, Verdict};
+use crate::domain::task::facts::{Ended, RunOutcome, Rung};
+use crate::domain::verify::{self, Evidence, FileErrors, Standing};
+use crate::ports::{Deltas, RunOrder, Source, Stage};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a list of checks came out.
+pub(super) struct Judged {
+    /// One text a check that does not hold or could not be judged, for the agent and the person. Judging stops at the
+    /// first.
+    pub problems: Vec<String>,
+    /// At least one check judged it and all passed.
+    pub verified: bool,
+    /// How the command ended that did not hold.
+    pub ended: Option<Ended>,
+}
+
+/// Judges in the order of cost, until one does not hold.
+///
+/// # Errors
+/// The work must stop.
+pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting) -> Result<Judged, Halt> {
+    let mut ordered: Vec<&Check> = checks.iter().collect();
+    ordered.sort_by_key(|check| cost(check));
+    let mut judged = Judged { problems: Vec::new(), verified: false, ended: None };
+    for check in ordered {
+        run.line(format!("{}: check {}", run.work, name(check)));
+        let one = match check {
+            Check::Command(command) => command_check(run, check, command, setting).await?,
+            Check::Syntax
+            | Check::Search(_)
+            | Check::Exists(_)
+            | Check::Missing(_)
+            | Check::Changed(_)
+            | Check::Unchanged(_) => look(run, check, setting).await?,
+        };
+        let evidence = run.payload(one.evidence.clone()).await?;
+        run.state(Event::Judged {
+            work: run.work.clone(),
+            check: check.clone(),
+            verdict: one.verdict.clone(),
+            evidence,
+            view: one.view,
+            rung: one.rung,
+        })
+        .await?;
+        match one.verdict {
+            Verdict::Passed => judged.verified = true,
+            Verdict::Failed { why } | Verdict::NotJudged { why } => {
+                judged.verified = false;
+                judged.ended = one.ended;
+                let detail = if one.evidence.is_empty() { String::new() } else { format!("\n{}", one.evidence) };
+                judged.problems.push(format!("{}: {why}{detail}", name(check)));
+                break;
+            }
+        }
+    }
+    Ok(judged)
+}
+
+/// A verdict with what it rests on.
+struct One {
+    verdict: Verdict,
+    evidence: String,
+    view: ContentHash,
+    rung: Option<Rung>,
+    ended: Option<Ended>,
+}
+
+async fn command_check(run: &mut Run, check: &Check, command: &Command, setting: &Setting) -> Result<One, Halt> {
+    let unseen = || ContentHash::of("nothing was seen");
+    match run_in_view(run, command, setting, Vec::new()).await? {
+        Ran::Back(outcome) => Ok(One {
+            verdict: verify::judge(check, Evidence::Ran(&outcome)),
+            evidence: if outcome.ended == Ended::Exit(0) { String::new() } else { verify::problems::digest_for_agent(&outcome) },
+            view: outcome.view.clone(),
+            rung: Some(outcome.rung),
+            ended: Some(outcome.ended),
+        }),
+        Ran::Refused(comment) => {
+            let why = if comment.is_empty() { "it was not allowed to run".to_owned() } else { format!("it was not allowed to run: {comment}") };
+            Ok(One { verdict: Verdict::NotJudged { why }, evidence: String::new(), view: unseen(), rung: None, ended: None })
+        }
+        Ran::Fault(fault) => Ok(One {
+            verdict: verify::judge(check, Evidence::Unavailable(&fault.message)),
+            evidence: String::new(),
+            view: unseen(),
+            rung: Some(run.world.arena.rung()),
+            ended: None,
+        }),
+    }
+}
+
+/// How a command in a view came out.
+pub(super) enum Ran {
+    /// It ran.
+    Back(RunOutcome),
+    /// A person said no, with this comment.
+    Refused(String),
+    /// It could not run.
+    Fault(EffectFault),
+}
+
+/// Runs a repeatable command in a view of the merged state, with these entries on top. One at a time.
+///
+/// # Errors
+/// The work must stop.
+pub(super) async fn run_in_view(
+    run: &mut Run,
+    command: &Command,
+    setting: &Setting,
+    top: Vec<(WorkspacePath, Entry)>,
+) -> Result<Ran, Halt> {
+    let request = ContentHash::of(format!("command {command:?}"));
+    if !run.knows_next(&request)
+        && let Err(comment) = run.permit(command, false).await?
+    {
+        return Ok(Ran::Refused(comment));
+    }
+    let timeout = match &run.work {
+        Work::Step(step) => time_limit(setting.plan.timeout(step, run.world.limits.command), run.attempt),
+        Work::Planning | Work::Acceptance | Work::Review => run.world.limits.command,
+    };
+    let (world, merged, lane) = (run.world.clone(), setting.merged.clone(), setting.lane.clone());
+    let (task, trace, wanted) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
+    let deltas = deltas(run, &run.work.to_string());
+    let intent = Intent::Command { command: command.clone(), repeatable: true };
+    let came: Came<RunOutcome> = run
+        .effect(intent, request, 0, |effect| async move {
+            let _turn = lane.lock().await;
+            let now = merged.borrow().clone();
+            let mut over = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            over.extend(top);
+            let stage = Stage::View(over.into_iter().collect());
+            let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
+            let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
+            // What a check writes is always dropped (F1).
+            Ok((RunOutcome { wrote: Vec::new(), ..outcome }, None))
+        })
+        .await?;
+    Ok(match came {
+        Came::Back(outcome) => Ran::Back(outcome),
+        Came::Failed(fault) => Ran::Fault(fault),
+        Came::Happened(by) => Ran::Refused(by),
+    })
+}
+
+/// What a look at the files gave, for the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Look {
+    verdict: Verdict,
+    view: ContentHash,
+}
+
+/// A check that needs no command.
+async fn look(run: &mut Run, check: &Check, setting: &Setting) -> Result<One, Halt> {
+    let (world, merged, wanted) = (run.world.clone(), setting.now(), check.clone());
+    let own = match &run.work {
+        Work::Step(step) => Some(step.clone()),
+        Work::Planning | Work::Acceptance | Work::Review => None,
+    };
+    let request = ContentHash::of(format!("look {check:?}"));
+    let came = run
+        .effect(Intent::Snapshot, request, 0, |_| async move {
+            let view = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            let hash = world.arena.view(view.clone().into_iter().collect()).await.map_err(super::steps::arena_fault)?;
+            let verdict = look_at(&world, &merged, own, &view, &wanted).await;
+            Ok((Look { verdict, view: hash }, None))
+        })
+        .await?;
+    let look = match came {
+        Came::Back(look) => look,
+        Came::Failed(fault) => Look {
+            verdict: Verdict::NotJudged { why: fault.message },
+            view: ContentHash::of("nothing was seen"),
+        },
+        Came::Happened(_) => return Err(Halt::Diverged),
+    };
+    Ok(One { verdict: look.verdict, evidence: String::new(), view: look.view, rung: None, ended: None })
+}
+
+async fn look_at(
+    world: &Arc<World>,
+    merged: &Merged,
+    own: Option<StepId>,
+    view: &super::overlay::Overlay,
+    check: &Check,
+) -> Verdict {
+    match check {
+        Check::Syntax => {
+            let changes = merged.proposals.iter().filter(|p| own.as_ref().is_none_or(|own| &p.step == own));
+            let errors = |path: &WorkspacePath, entry: &Entry| {
+                world.syntax.errors(&Source { path: path.clone(), text: Arc::from(entry.text()) })
+            };
+            let files: Vec<FileErrors> = changes
+                .flat_map(|proposal| &proposal.files)
+                .map(|file| FileErrors {
+                    path: file.path.clone(),
+                    before: errors(&file.path, &file.before),
+                    after: errors(&file.path, view.get(&file.path).unwrap_or(&file.after)),
+                })
+                .collect();
+            verify::judge(check, Evidence::Syntax(&files))
+        }
+        Check::Search(_) => {
+            let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();
+            let listed = world.workspace.list().await.into_iter().map(|file| file.path);
+            let made = view.keys().cloned();
+            let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
+            for path in all {
+                let entry = match view.get(&path) {
+                    Some(entry) => Ok(entry.clone()),
+                    None => world.workspace.read(&path).await,
+                };
+                if let Ok(Entry::File { text, .. }) = entry {
+                    texts.push((path, text));
+                }
+            }
+            verify::judge(check, Evidence::Texts(&texts))
+        }
+        Check::Exists(path) | Check::Missing(path) | Check::Changed(path) | Check::Unchanged(path) => {
+            let Ok(path) = WorkspacePath::new(path) else {
+                return verify::judge(check, Evidence::Unavailable("the path leads out of the workspace"));
+            };
+            let changes = merged.changes();
+            let user = match world.workspace.read(&path).await {
+                Ok(entry) => entry,
+                Err(refusal) => return verify::judge(check, Evidence::Unavailable(&refusal.to_string())),
+            };
+            let now = view.get(&path).unwrap_or(&user);
+            let before = changes.get(&path).map_or(&user, |change| &change.before);
+            let hash = |entry: &Entry| match entry {
+                Entry::Absent => None,
+                Entry::File { .. } => Some(entry.hash()),
+            };
+            let (before, now) = (hash(before), hash(now));
+            verify::judge(check, Evidence::Standing(Standing { before: before.as_ref(), now: now.as_ref() }))
+        }
+        Check::Command(_) => verify::judge(check, Evidence::Unavailable("a command is not judged by looking")),
+    }
+}
+
+fn conflict(message: String) -> EffectFault {
+    EffectFault { cause: Cause::Conflict, message, usage: None }
+}
+
+/// The rank of F6.
+fn cost(check: &Check) -> u8 {
+    match check {
+        Check::Syntax => 0,
+        Check::Exists(_) | Check::Missing(_) | Check::Changed(_) | Check::Unchanged(_) => 1,
+        Check::Search(_) => 2,
+        Check::Command(_) => 3,
+    }
+}
+
+/// A check as a person reads it.
+pub(super) fn name(check: &Check) -> String {
+    match check {
+        Check::Command(command) => format!("`{}`", shell_words::join(&command.argv)),
+        Check::Syntax => "syntax".to_owned(),
+        Check::Search(search) => {
+            format!("{} `{}`", if search.present { "present:" } else { "absent:" }, search.regex)
+        }
+        Check::Exists(path) => format!("exists `{path}`"),
+        Check::Missing(path) => format!("missing `{path}`"),
+        Check::Changed(path) => format!("changed `{path}`"),
+        Check::Unchanged(path) => format!("unchanged `{path}`"),
+    }
+}
+
+/// Each new attempt has twice the time of the former (B5).
+pub(super) fn time_limit(first: Duration, attempt: u32) -> Duration {
+    first.saturating_mul(1u32 << attempt.saturating_sub(1).min(3))
+}
+
+/// Streams a command's last lines as progress; never journaled (invariant 11).
+pub(super) fn deltas(run: &Run, who: &str) -> Deltas {
+    let say = run.sayer();
+    let who = who.to_owned();
+    Arc::new(move |text: &str| {
+        if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
+            say(format!("{who}: {}", line.trim()));
+        }
+    })
+}

@@ -1,0 +1,69 @@
+//! What the engine's inbox takes: one closed list.
+//!
+//! Invariant: everything that can change a task passes here, one at a time. Absent: reads; they come from the desk.
+
+use super::handle::Asked;
+use super::work::Halt;
+use crate::domain::ids::*;
+use crate::domain::task::event::{Ask, Event, Recorded};
+use crate::ports::Durability;
+use tokio::sync::oneshot;
+
+/// Something that happened, to be dealt with by the one owner.
+#[derive(Debug)]
+pub enum Input {
+    /// A person asks for something.
+    Asked(Asked),
+    /// Work under way wants to append; the answer is what was recorded.
+    Append {
+        /// Whose.
+        ticket: Ticket,
+        /// What.
+        events: Vec<Event>,
+        /// How surely.
+        how: Durability,
+        /// Where the answer goes.
+        answer: oneshot::Sender<Result<Vec<Recorded>, Halt>>,
+    },
+    /// Work under way needs a person; the engine names the gate.
+    OpenGate {
+        /// Whose.
+        ticket: Ticket,
+        /// What is asked.
+        ask: Ask,
+        /// Where the answer goes: always a halt, so that the work ends and waits as a row.
+        answer: oneshot::Sender<Halt>,
+    },
+    /// Work under way has ended, for this reason, or without one when it appended its own end.
+    Returned {
+        /// Whose.
+        ticket: Ticket,
+        /// Why it stopped.
+        halt: Option<Halt>,
+    },
+    /// A line of progress; never journaled.
+    Line {
+        /// Whose.
+        task: TaskId,
+        /// What.
+        line: String,
+    },
+    /// Files of the workspace changed.
+    Changed(Vec<WorkspacePath>),
+    /// Something is due.
+    Tick,
+    /// End: what is in flight is dropped and can be resumed.
+    Stop(oneshot::Sender<()>),
+}
+
+/// Names one stretch of work of this process. A ticket that is no longer the work's present one is refused, so that
+/// work that was cancelled cannot append behind its successor's back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    /// Whose.
+    pub task: TaskId,
+    /// Which work.
+    pub work: Work,
+    /// Counted within this process.
+    pub serial: u64,
+}

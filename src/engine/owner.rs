@@ -1,0 +1,491 @@
+//! The one owner: takes inputs one at a time, appends, starts what can start, publishes.
+//!
+//! Invariant: nothing but this loop changes a case, and a case changes only by events that the store has taken.
+//! Absent: waiting for a person, a model or a process; those are work, spawned beside the loop.
+
+use super::case::{Case, Drive, Live};
+use super::handle::{Asked, EngineHandle, Update};
+use super::input::{Input, Ticket};
+use super::work::{Halt, Run};
+use super::world::World;
+use super::{acceptance, planning, publish, recover, review, steps};
+use crate::desk::Desk;
+use crate::domain::ids::*;
+use crate::domain::task::budget;
+use crate::domain::task::event::*;
+use crate::domain::task::schedule::{self, Readiness};
+use crate::domain::task::state::*;
+use crate::ports::{Durability, StoreFault};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+/// The engine's task, to be waited for at the end.
+pub struct Running {
+    /// What the rest of the program holds.
+    pub handle: EngineHandle,
+    inbox: mpsc::UnboundedSender<Input>,
+    owner: tokio::task::JoinHandle<()>,
+}
+
+impl Running {
+    /// Drops what is in flight and ends. Everything can be resumed from the journal.
+    pub async fn stop(self) {
+        let (done, ended) = oneshot::channel();
+        if self.inbox.send(Input::Stop(done)).is_ok() {
+            let _ended_or_gone = ended.await;
+        }
+        let _panicked_or_not = self.owner.await;
+    }
+
+    /// Tells that files changed; for the watcher.
+    pub fn changed(&self) -> impl Fn(Vec<WorkspacePath>) + Send + Sync + 'static {
+        let inbox = self.inbox.clone();
+        move |paths| {
+            let _gone_engine_needs_nothing = inbox.send(Input::Changed(paths));
+        }
+    }
+}
+
+/// The owner's state.
+pub(super) struct Owner {
+    pub(super) world: Arc<World>,
+    pub(super) cases: BTreeMap<TaskId, Case>,
+    /// In the order of opening.
+    pub(super) order: Vec<TaskId>,
+    pub(super) inbox: mpsc::UnboundedSender<Input>,
+    desk: watch::Sender<Arc<Desk>>,
+    updates: broadcast::Sender<Update>,
+    serial: u64,
+    /// The earliest tick that is under way.
+    due: Option<Time>,
+}
+
+/// Lines of progress that wait for a slow reader before the oldest are dropped.
+const UPDATES_KEPT: usize = 1_024;
+
+/// Opens every task of the store and starts the loop.
+///
+/// # Errors
+/// The store cannot be read.
+pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
+    let (inbox, inputs) = mpsc::unbounded_channel();
+    let (asked, asks) = mpsc::unbounded_channel::<Asked>();
+    let (updates, _) = broadcast::channel(UPDATES_KEPT);
+    let (desk, seen) = watch::channel(Arc::new(Desk::default()));
+    let mut owner = Owner {
+        world,
+        cases: BTreeMap::new(),
+        order: Vec::new(),
+        inbox: inbox.clone(),
+        desk,
+        updates: updates.clone(),
+        serial: 0,
+        due: None,
+    };
+    for id in owner.world.store.tasks().await? {
+        let case = Case::load(&owner.world, &id).await?;
+        owner.order.push(id.clone());
+        owner.cases.insert(id.clone(), case);
+        if let Err(fault) = recover::recover(&mut owner, &id).await {
+            tracing::warn!(task = %id, %fault, "what was in flight could not be settled; the task can only be read");
+        }
+        owner.read_page(&id).await;
+    }
+    owner.publish().await;
+    let handle = EngineHandle::new(asked, seen, updates);
+    let task = tokio::spawn(owner.run(inputs, asks));
+    Ok(Running { handle, inbox, owner: task })
+}
+
+impl Owner {
+    async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<Input>, mut asks: mpsc::UnboundedReceiver<Asked>) {
+        loop {
+            let input = tokio::select! {
+                input = inputs.recv() => input,
+                asked = asks.recv() => asked.map(Input::Asked),
+            };
+            match input {
+                None => break,
+                Some(Input::Stop(done)) => {
+                    self.end_all();
+                    let _asker_gone = done.send(());
+                    break;
+                }
+                Some(input) => self.take(input).await,
+            }
+            self.publish().await;
+        }
+    }
+
+    async fn take(&mut self, input: Input) {
+        match input {
+            Input::Asked(asked) => self.act(asked).await,
+            Input::Append { ticket, events, how, answer } => {
+                let result = self.append_for(&ticket, events, how).await;
+                let _work_gone = answer.send(result);
+            }
+            Input::OpenGate { ticket, ask, answer } => {
+                let halt = self.open_gate(&ticket, ask).await;
+                let _work_gone = answer.send(halt);
+            }
+            Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
+            Input::Line { task, line } => self.line(&task, line),
+            Input::Changed(paths) => {
+                for case in self.cases.values_mut() {
+                    case.stale |= case.proposals.iter().flat_map(|p| &p.files).any(|file| paths.contains(&file.path));
+                }
+            }
+            Input::Tick => {
+                self.due = None;
+                for id in self.order.clone() {
+                    self.advance(&id).await;
+                }
+            }
+            Input::Stop(_) => {}
+        }
+    }
+
+    /// A line for whoever watches.
+    pub(super) fn line(&self, task: &TaskId, line: impl Into<String>) {
+        let _nobody_watches = self.updates.send(Update { task: task.clone(), line: line.into() });
+    }
+
+    /// Appends facts to a task's journal and folds them in.
+    pub(super) async fn append(
+        &mut self,
+        id: &TaskId,
+        events: Vec<Event>,
+        how: Durability,
+    ) -> Result<Vec<Recorded>, StoreFault> {
+        let world = self.world.clone();
+        let Some(case) = self.cases.get_mut(id) else {
+            return Err(StoreFault::Missing(id.to_string()));
+        };
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let at = world.clock.now();
+        let after = case.task.seq;
+        world.store.append(id, after, at, &events, how).await?;
+        let recorded: Vec<Recorded> =
+            (after.saturating_add(1)..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+        case.take(&world, &recorded).await?;
+        for one in &recorded {
+            if let Some(line) = publish::line(&one.event) {
+                self.line(id, line);
+            }
+        }
+        Ok(recorded)
+    }
+
+    /// Appends for work under way, if it is still the present one and the task goes on.
+    async fn append_for(&mut self, ticket: &Ticket, events: Vec<Event>, how: Durability) -> Result<Vec<Recorded>, Halt> {
+        let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
+        let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
+        if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
+            return Err(Halt::Stopped);
+        }
+        let stands_still = match case.task.course {
+            Course::Going => false,
+            // A decision on a hunk is carried out also while the task is paused: the person asked for it just now.
+            Course::Paused { .. } => ticket.work != Work::Review,
+            Course::Over(_) => true,
+        };
+        if starts && stands_still {
+            return Err(Halt::Stopped);
+        }
+        if let Some(plan) = &case.plan
+            && let Some(why) = budget::exceeded(&case.task, &plan.plan().contract.budget, &events, self.world.clock.now())
+        {
+            return Err(Halt::OverBudget(why));
+        }
+        self.append(&ticket.task, events, how).await.map_err(Halt::Store)
+    }
+
+    async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {
+        let Some(case) = self.cases.get(&ticket.task) else { return Halt::Stopped };
+        let gate = GateId::new(format!("g{}", case.task.gates_opened.saturating_add(1)));
+        let event = Event::GateOpened { gate: gate.clone(), work: ticket.work.clone(), ask };
+        match self.append_for(ticket, vec![event], Durability::Process).await {
+            Ok(_) => Halt::AtGate(gate),
+            Err(halt) => halt,
+        }
+    }
+
+    async fn returned(&mut self, ticket: Ticket, halt: Option<Halt>) {
+        let Some(case) = self.cases.get_mut(&ticket.task) else { return };
+        if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
+            return;
+        }
+        case.live.remove(&ticket.work);
+        case.stale = true;
+        let attempt = case.task.attempt(&ticket.work);
+        match halt {
+            Some(Halt::Diverged) => {
+                let end = Event::Ended { work: ticket.work.clone(), attempt, outcome: Outcome::Interrupted };
+                if let Err(fault) = self.append(&ticket.task, vec![end], Durability::Process).await {
+                    self.stuck(&ticket.task, &fault);
+                    return;
+                }
+            }
+            Some(Halt::Store(fault)) => {
+                self.stuck(&ticket.task, &fault);
+                return;
+            }
+            Some(Halt::AtGate(_) | Halt::Stopped | Halt::OverBudget(_)) | None => {}
+        }
+        self.advance(&ticket.task).await;
+    }
+
+    /// The store failed under a task: this process goes no further with it; the journal has all there is.
+    pub(super) fn stuck(&mut self, id: &TaskId, fault: &StoreFault) {
+        tracing::error!(task = %id, %fault, "the store failed; the task stands still until it is resumed");
+        self.line(id, format!("the store failed ({fault}); the task stands still until it is resumed"));
+        if let Some(case) = self.cases.get_mut(id) {
+            case.drive = Drive::Shown;
+            for live in std::mem::take(&mut case.live).into_values() {
+                live.handle.abort();
+            }
+        }
+    }
+
+    /// Starts whatever can start, as far as this process carries the task on.
+    pub(super) async fn advance(&mut self, id: &TaskId) {
+        // Each round starts at most one piece of work and looks again, because starting appends; the number of rounds
+        // is bounded by the steps of a plan and the task's own three stretches of work.
+        for _ in 0..1_000 {
+            match self.advance_once(id).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(fault) => {
+                    self.stuck(id, &fault);
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn advance_once(&mut self, id: &TaskId) -> Result<bool, StoreFault> {
+        let Some(case) = self.cases.get(id) else { return Ok(false) };
+        let task = case.task.clone();
+        if task.is_over() || matches!(task.course, Course::Paused { .. }) || case.drive == Drive::Shown {
+            return Ok(false);
+        }
+        if self.starts_planning(id) {
+            return self.begin_or_go_on(id, Work::Planning, &task.planning.state, task.planning.attempts).await;
+        }
+        if self.cases.get(id).is_none_or(|case| case.drive < Drive::Run) {
+            return Ok(false);
+        }
+        if recover::probe(self, id).await? {
+            return Ok(true);
+        }
+        if let Some(work) = self.interrupted(id) {
+            self.spawn(id, work);
+            return Ok(true);
+        }
+        self.read_page(id).await;
+        self.refresh_hunks(id).await;
+        if self.start_step(id).await? {
+            return Ok(true);
+        }
+        acceptance::advance(self, id).await
+    }
+
+    fn starts_planning(&self, id: &TaskId) -> bool {
+        let Some(case) = self.cases.get(id) else { return false };
+        !case.live.contains_key(&Work::Planning)
+            && match case.task.planning.state {
+                ProgressState::Idle => case.task.asked.is_some(),
+                ProgressState::Running => true,
+                ProgressState::AtGate(_) | ProgressState::Done { .. } | ProgressState::Failed { .. } => false,
+            }
+    }
+
+    /// Begins an attempt, or takes up one that was begun by a process that is gone.
+    pub(super) async fn begin_or_go_on(
+        &mut self,
+        id: &TaskId,
+        work: Work,
+        state: &ProgressState,
+        attempts: u32,
+    ) -> Result<bool, StoreFault> {
+        if *state != ProgressState::Running {
+            let attempt = attempts.saturating_add(1);
+            self.append(id, vec![Event::Began { work: work.clone(), attempt, because: None }], Durability::Process).await?;
+        }
+        self.spawn(id, work);
+        Ok(true)
+    }
+
+    /// A step that is under way by its journal, waits for nobody, and has no work in this process.
+    fn interrupted(&self, id: &TaskId) -> Option<Work> {
+        let case = self.cases.get(id)?;
+        case.task.steps.iter().find_map(|run| {
+            let running = match run.state {
+                StepState::Running { .. } | StepState::Repairing { .. } => true,
+                StepState::Waiting
+                | StepState::AtGate(_)
+                | StepState::Ambiguous(_)
+                | StepState::Blocked { .. }
+                | StepState::Failed { .. }
+                | StepState::Stale
+                | StepState::TakenOver
+                | StepState::Done(_)
+                | StepState::Skipped => false,
+            };
+            let work = Work::Step(run.id.clone());
+            let doubtful = case.task.in_flight().any(|effect| effect.id.work == work);
+            (running && !doubtful && !case.live.contains_key(&work)).then_some(work)
+        })
+    }
+
+    /// Starts the first step that can start, if a place is free.
+    async fn start_step(&mut self, id: &TaskId) -> Result<bool, StoreFault> {
+        let now = self.world.clock.now();
+        let Some(case) = self.cases.get(id) else { return Ok(false) };
+        let Some(plan) = case.plan.clone() else { return Ok(false) };
+        if case.task.document != Document::Same {
+            return Ok(false);
+        }
+        let board = schedule::board(&case.task, &plan, case.pending(), now);
+        if let Some(until) = board.iter().filter_map(|(_, readiness)| readiness.delayed_until()).min() {
+            self.wake_at(until);
+        }
+        let Some(case) = self.cases.get(id) else { return Ok(false) };
+        let busy = case.live.keys().filter(|work| matches!(work, Work::Step(_))).count();
+        if busy >= self.world.limits.parallel {
+            return Ok(false);
+        }
+        let ready = board.into_iter().find(|(_, readiness)| *readiness == Readiness::Ready);
+        let Some((step, _)) = ready else { return Ok(false) };
+        let Some(run) = case.task.step(&step) else { return Ok(false) };
+        let because = match &run.state {
+            StepState::Failed { cause, message, .. } => Some(format!("{}: {message}", cause.words())),
+            StepState::Waiting
+            | StepState::Stale
+            | StepState::Running { .. }
+            | StepState::Repairing { .. }
+            | StepState::AtGate(_)
+            | StepState::Ambiguous(_)
+            | StepState::Blocked { .. }
+            | StepState::TakenOver
+            | StepState::Done(_)
+            | StepState::Skipped => None,
+        };
+        let began = Event::Began { work: Work::Step(step.clone()), attempt: run.attempts.saturating_add(1), because };
+        self.append(id, vec![began], Durability::Process).await?;
+        self.spawn(id, Work::Step(step));
+        Ok(true)
+    }
+
+    /// Spawns work where its journal leaves it.
+    pub(super) fn spawn(&mut self, id: &TaskId, work: Work) {
+        self.serial = self.serial.saturating_add(1);
+        let ticket = Ticket { task: id.clone(), work: work.clone(), serial: self.serial };
+        let Some(case) = self.cases.get_mut(id) else { return };
+        let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
+        let doing: std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send>> = match &work {
+            Work::Planning => Box::pin(planning::run(run, case.page.clone())),
+            Work::Acceptance => Box::pin(acceptance::run(run, acceptance::Setting::of(case))),
+            Work::Step(step) => Box::pin(steps::run(run, step.clone(), steps::Setting::of(case))),
+            Work::Review => return,
+        };
+        let handle = watch_over(self.inbox.clone(), ticket, case.task.attempt(&work), doing);
+        case.live.insert(work, Live { serial: self.serial, handle });
+    }
+
+    /// Spawns a decision on hunks; it answers the person itself when the text is written.
+    pub(super) fn spawn_review(&mut self, id: &TaskId, order: review::Order) {
+        self.serial = self.serial.saturating_add(1);
+        let ticket = Ticket { task: id.clone(), work: Work::Review, serial: self.serial };
+        let Some(case) = self.cases.get_mut(id) else { return };
+        let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
+        let inbox = self.inbox.clone();
+        let done = ticket.clone();
+        let task = tokio::spawn(async move {
+            let halt = review::run(run, order).await.err();
+            let _engine_gone = inbox.send(Input::Returned { ticket: done, halt });
+        });
+        case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
+    }
+
+    /// Ends work of this process; what was in flight has been settled by the caller.
+    pub(super) fn end_work(&mut self, id: &TaskId, which: impl Fn(&Work) -> bool) {
+        let Some(case) = self.cases.get_mut(id) else { return };
+        case.live.retain(|work, live| {
+            if which(work) {
+                live.handle.abort();
+                return false;
+            }
+            true
+        });
+    }
+
+    fn end_all(&mut self) {
+        for id in self.order.clone() {
+            self.end_work(&id, |_| true);
+        }
+    }
+
+    /// Sees to it that the loop looks again then.
+    pub(super) fn wake_at(&mut self, due: Time) {
+        if self.due.is_some_and(|sooner| sooner <= due) {
+            return;
+        }
+        self.due = Some(due);
+        let span = Duration::from_millis(due.since(self.world.clock.now()));
+        let sleep = self.world.clock.sleep(span);
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            sleep.await;
+            let _engine_gone = inbox.send(Input::Tick);
+        });
+    }
+
+    /// Shows the world as it now is.
+    async fn publish(&mut self) {
+        for id in self.order.clone() {
+            self.refresh_hunks(&id).await;
+        }
+        let desk = publish::desk(&self.world, &self.order, &self.cases);
+        self.desk.send_replace(Arc::new(desk));
+    }
+}
+
+/// Runs work to its end, appends how it ended, and tells the owner. A panic in it ends this one attempt (invariant 9).
+fn watch_over(
+    inbox: mpsc::UnboundedSender<Input>,
+    ticket: Ticket,
+    attempt: u32,
+    doing: std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send>>,
+) -> tokio::task::AbortHandle {
+    let work = tokio::spawn(doing);
+    let handle = work.abort_handle();
+    tokio::spawn(async move {
+        let outcome = match work.await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(Halt::OverBudget(message))) => Outcome::Blocked { cause: Cause::Budget, message },
+            Ok(Err(halt)) => {
+                let _engine_gone = inbox.send(Input::Returned { ticket, halt: Some(halt) });
+                return;
+            }
+            Err(error) if error.is_cancelled() => return,
+            Err(error) => Outcome::Blocked {
+                cause: Cause::ToolFault,
+                message: format!("a fault of planwright itself ended this attempt: {error}; please report it, then retry"),
+            },
+        };
+        let (answer, appended) = oneshot::channel();
+        let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
+        let append = Input::Append { ticket: ticket.clone(), events: vec![end], how: Durability::Process, answer };
+        let halt = match inbox.send(append) {
+            Ok(()) => appended.await.unwrap_or(Err(Halt::Stopped)).err(),
+            Err(_) => return,
+        };
+        let _engine_gone = inbox.send(Input::Returned { ticket, halt });
+    });
+    handle
+}

@@ -1,0 +1,107 @@
+//! What a dead process left in flight: settled by kind, by a probe, or by a person (B4).
+//!
+//! Invariant: an effect that may have reached outside is never repeated without a probe's or a person's word. Absent:
+//! going on; that is the owner's `advance`, once somebody carries the task on.
+
+use super::owner::Owner;
+use crate::domain::ids::*;
+use crate::domain::plan::Command;
+use crate::domain::task::event::*;
+use crate::domain::task::facts::Ended;
+use crate::domain::task::state::EffectRun;
+use crate::ports::{Durability, RunOrder, Stage, StoreFault};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A probe only looks; it gets the time of a tool (B5).
+const PROBE_TIME: Duration = Duration::from_secs(30);
+
+/// Settles, at the opening of a workspace, what was in flight when the former process died. The lock proves that
+/// nobody else is at it.
+pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreFault> {
+    let Some(case) = owner.cases.get(id) else { return Ok(()) };
+    if case.task.is_over() {
+        return Ok(());
+    }
+    let gated = |effect: &EffectRun| {
+        case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id))
+    };
+    let left: Vec<EffectRun> = case.task.in_flight().filter(|effect| !gated(effect)).cloned().collect();
+    for effect in left {
+        let lost = Event::Settled { effect: effect.id.clone(), result: Settlement::Lost };
+        match &effect.what {
+            Intent::Model { .. } | Intent::Tool { .. } | Intent::Snapshot | Intent::Transform | Intent::Format => {
+                owner.append(id, vec![lost], Durability::Process).await?;
+            }
+            Intent::Command { repeatable: true, .. } => {
+                owner.append(id, vec![lost], Durability::Process).await?;
+            }
+            Intent::Command { command, repeatable: false } => ask(owner, id, &effect, command).await?,
+            // A probe waits until somebody carries the task on: it is a command, and showing a task starts none.
+            Intent::Outside { probe: Some(_), .. } => {}
+            Intent::Outside { command, probe: None, .. } => ask(owner, id, &effect, command).await?,
+            Intent::Write { path, before, after } => {
+                let result = settle_write(owner, path, before, after).await;
+                owner.append(id, vec![Event::Settled { effect: effect.id.clone(), result }], Durability::Process).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Asks the probe of an outside effect that is in doubt, if there is one. True when something was appended.
+pub(super) async fn probe(owner: &mut Owner, id: &TaskId) -> Result<bool, StoreFault> {
+    let Some(case) = owner.cases.get(id) else { return Ok(false) };
+    let doubtful = case.task.in_flight().find(|effect| !case.live.contains_key(&effect.id.work)).cloned();
+    let Some(effect) = doubtful else { return Ok(false) };
+    let Intent::Outside { command, probe: Some(probe), .. } = &effect.what else { return Ok(false) };
+    let already = case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id));
+    if already {
+        return Ok(false);
+    }
+    let order = RunOrder {
+        task: id.clone(),
+        effect: effect.id.clone(),
+        command: probe.clone(),
+        stage: Stage::Workspace,
+        timeout: PROBE_TIME,
+        key: None,
+        trace: case.task.trace.clone(),
+    };
+    let outcome = owner.world.arena.run(order, Arc::new(|_: &str| {})).await;
+    let said = shell_words::join(&probe.argv);
+    let result = match outcome.map(|outcome| outcome.ended) {
+        Ok(Ended::Exit(0)) => Settlement::Happened { by: format!("the probe `{said}` says that it happened") },
+        Ok(Ended::Exit(1)) => Settlement::DidNotHappen { by: format!("the probe `{said}` says that it did not happen") },
+        Ok(_) | Err(_) => {
+            ask(owner, id, &effect, command).await?;
+            return Ok(true);
+        }
+    };
+    owner.append(id, vec![Event::Settled { effect: effect.id, result }], Durability::Disk).await?;
+    Ok(true)
+}
+
+/// A person must say what happened.
+async fn ask(owner: &mut Owner, id: &TaskId, effect: &EffectRun, command: &Command) -> Result<(), StoreFault> {
+    let Some(case) = owner.cases.get(id) else { return Ok(()) };
+    let gate = GateId::new(format!("g{}", case.task.gates_opened.saturating_add(1)));
+    let ask = Ask::Ambiguous { effect: effect.id.clone(), command: command.clone() };
+    let opened = Event::GateOpened { gate, work: effect.id.work.clone(), ask };
+    owner.append(id, vec![opened], Durability::Process).await.map(|_| ())
+}
+
+/// A write to a user's file is settled by its hashes.
+async fn settle_write(owner: &Owner, path: &WorkspacePath, before: &ContentHash, after: &ContentHash) -> Settlement {
+    let found = owner.world.workspace.read(path).await.map(|entry| entry.hash());
+    match found {
+        Ok(found) if &found == after => Settlement::Happened { by: format!("{path} holds what was to be written") },
+        Ok(found) if &found == before => Settlement::DidNotHappen { by: format!("{path} is as it was") },
+        Ok(_) => Settlement::Failed {
+            cause: Cause::Conflict,
+            message: format!("{path} holds neither what was there nor what was to be written; its hunks show what they find"),
+            usage: None,
+        },
+        Err(refusal) => Settlement::Failed { cause: Cause::Conflict, message: refusal.to_string(), usage: None },
+    }
+}

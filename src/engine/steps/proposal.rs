@@ -1,0 +1,193 @@
+//! From what a step made to its proposal: formatted, within its rights, within the contract, stored once.
+//!
+//! Invariant: a proposal is stored before its event; nothing that breaks the contract is proposed. Absent: judging by
+//! checks.
+
+use super::Setting;
+use crate::domain::change::{Entry, FileChange, Flag, Proposal, enforce, formatting, hunks, stats};
+use crate::domain::ids::*;
+use crate::domain::plan::{Measure, Step};
+use crate::domain::policy::paths;
+use crate::domain::task::action::GateAnswer;
+use crate::domain::task::event::{Ask, Event, Intent};
+use crate::engine::case::Merged;
+use crate::engine::work::{Came, Halt, Run};
+use crate::ports::Source;
+use std::sync::Arc;
+
+/// A file as a step leaves it.
+pub(super) struct Made {
+    /// Which.
+    pub path: WorkspacePath,
+    /// What the user has.
+    pub user: Entry,
+    /// What the step started from: the user's, with the hunks of earlier steps.
+    pub base: Entry,
+    /// What the step wants.
+    pub after: Entry,
+    /// 0-based lines of `after` that a rule was not certain about, each with its reason.
+    pub doubts: Vec<(u32, String)>,
+}
+
+/// Why there is no proposal.
+pub(super) enum Fault {
+    /// The work must stop.
+    Halt(Halt),
+    /// The contract forbids it: for the agent to mend, or for the person to read.
+    Breaks(Vec<String>),
+    /// A stop rule was reached and the person said no.
+    Stopped(String),
+}
+
+impl From<Halt> for Fault {
+    fn from(halt: Halt) -> Self {
+        Fault::Halt(halt)
+    }
+}
+
+/// Formats what was made, holds it against the contract, and stores it as this step's proposal in force.
+pub(super) async fn propose(
+    run: &mut Run,
+    step: &Step,
+    setting: &Setting,
+    generation: u32,
+    made: Vec<Made>,
+) -> Result<Proposal, Fault> {
+    let merged = setting.now().without(&step.id);
+    let mut files = Vec::new();
+    for mut made in made {
+        made.after = format(run, &made).await?;
+        if made.after == made.base {
+            continue;
+        }
+        files.push(change(run, step, &merged, made));
+    }
+    let proposal = Proposal { step: step.id.clone(), generation, files };
+    let together = together(&merged, &proposal);
+    let broken = contract(run, setting, &together);
+    if !broken.is_empty() {
+        return Err(Fault::Breaks(broken));
+    }
+    stop_rules(run, setting, &together).await?;
+    let (hunks, lines) = stats::count(&proposal.files);
+    let text = serde_json::to_string(&proposal).map_err(|error| broken_store(&error))?;
+    let hash = run.world.store.put_blob(text.into_bytes()).await.map_err(Halt::Store)?;
+    let paths = proposal.files.iter().map(|file| file.path.clone()).collect();
+    run.state(Event::Proposed { step: step.id.clone(), generation, proposal: hash, paths, hunks, lines }).await?;
+    Ok(proposal)
+}
+
+fn broken_store(error: &serde_json::Error) -> Halt {
+    Halt::Store(crate::ports::StoreFault::Broken(error.to_string()))
+}
+
+/// The formatter's changes, as far as they lie inside items that the step changed.
+async fn format(run: &mut Run, made: &Made) -> Result<Entry, Halt> {
+    let Entry::File { text, mode } = &made.after else { return Ok(made.after.clone()) };
+    if made.after.text() == made.base.text() {
+        return Ok(made.after.clone());
+    }
+    let (path, world) = (made.path.clone(), run.world.clone());
+    let request = ContentHash::of(format!("format {path} {text}"));
+    let given = text.clone();
+    let came = run
+        .effect(Intent::Format, request, 0, |_| async move { Ok((world.arena.format(&path, &given).await, None)) })
+        .await?;
+    let Came::Back(Some(formatted)) = came else { return Ok(made.after.clone()) };
+    let outline = run.world.syntax.outline(&Source { path: made.path.clone(), text: Arc::clone(text) });
+    let kept = formatting::within_changed(made.base.text(), text, &formatted, &outline);
+    Ok(Entry::File { text: Arc::from(kept), mode: *mode })
+}
+
+fn change(run: &Run, step: &Step, merged: &Merged, made: Made) -> FileChange {
+    let changes = merged.changes();
+    let earlier = changes.get(&made.path).filter(|change| change.before == made.user);
+    let mut change =
+        hunks::file_change(made.path.clone(), &made.user, &made.after, &step.id, earlier, &made.doubts);
+    flag_outside_focus(run, step, &mut change);
+    flag_measures(&mut change);
+    change
+}
+
+/// A hunk outside the step's focus is shown as such (A3).
+fn flag_outside_focus(run: &Run, step: &Step, change: &mut FileChange) {
+    use crate::domain::change::HunkKind;
+    use crate::domain::plan::StepKind;
+    let StepKind::Edit(targets) = &step.kind else { return };
+    let foci: Vec<&String> =
+        targets.iter().filter(|t| paths::covers(&t.path, &change.path)).filter_map(|t| t.focus.as_ref()).collect();
+    if foci.is_empty() {
+        return;
+    }
+    let after = change.after.clone();
+    let text: Arc<str> = Arc::from(after.text());
+    let outline = run.world.syntax.outline(&Source { path: change.path.clone(), text });
+    for hunk in change.hunks.iter_mut().filter(|hunk| hunk.author == step.id) {
+        let HunkKind::Lines { new, .. } = &hunk.kind else { continue };
+        let inside = foci.iter().any(|focus| {
+            outline.named(focus).any(|symbol| symbol.range.start <= new.start && new.end <= symbol.range.end.saturating_add(1))
+        });
+        if !inside {
+            let named = foci.iter().map(|focus| format!("`{focus}`")).collect::<Vec<_>>().join(", ");
+            hunk.flags.push(Flag::OutsideFocus(named));
+        }
+    }
+}
+
+/// A change of what a check measures by is marked (F8).
+fn flag_measures(change: &mut FileChange) {
+    let Some(why) = paths::measure(&change.path) else { return };
+    for hunk in &mut change.hunks {
+        hunk.flags.push(Flag::Measure(why.to_owned()));
+    }
+}
+
+/// The change set with this proposal in force.
+fn together(merged: &Merged, proposal: &Proposal) -> Vec<FileChange> {
+    let mut changes = merged.changes();
+    for file in &proposal.files {
+        changes.insert(file.path.clone(), file.clone());
+    }
+    changes.into_values().collect()
+}
+
+/// The `enforce` items of the contract that the change set breaks.
+fn contract(run: &Run, setting: &Setting, together: &[FileChange]) -> Vec<String> {
+    let outline = |path: &WorkspacePath, entry: &Entry| {
+        run.world.syntax.outline(&Source { path: path.clone(), text: Arc::from(entry.text()) })
+    };
+    let changed: Vec<enforce::ChangedFile> = together
+        .iter()
+        .map(|file| enforce::ChangedFile {
+            path: file.path.clone(),
+            before: file.before.clone(),
+            after: file.after.clone(),
+            symbols_before: outline(&file.path, &file.before),
+            symbols_after: outline(&file.path, &file.after),
+        })
+        .collect();
+    setting.plan.plan().contract.enforce.iter().flat_map(|rule| enforce::violations(rule, &changed)).collect()
+}
+
+/// A stop rule asks once for each amount that passes it.
+async fn stop_rules(run: &mut Run, setting: &Setting, together: &[FileChange]) -> Result<(), Fault> {
+    let (_, lines) = stats::count(together);
+    for rule in &setting.plan.plan().contract.stop {
+        let (count, what) = match rule.measure {
+            Measure::Files => (u64::try_from(together.len()).unwrap_or(u64::MAX), "files"),
+            Measure::Lines => (u64::from(lines), "lines"),
+            Measure::Tokens => (run.task.spend.tokens(), "tokens"),
+            // Money has no price in this release, and time is a budget; both are shown as not enforced.
+            Measure::Money | Measure::Time => continue,
+        };
+        if count <= rule.above {
+            continue;
+        }
+        let reason = format!("the plan says to stop and ask above {} {what}; this would make {count}. Go on?", rule.above);
+        let (answer, comment) = run.gate(Ask::Exceeds { reason: reason.clone() }).await?;
+        if answer == GateAnswer::Deny {
+            return Err(Fault::Stopped(format!("{reason} — no. {}", comment.unwrap_or_default())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! A `transform` step: a rule over the workspace, without a model and without a token.
+//!
+//! Invariant: certain and uncertain places are kept apart as hunks of their own (I2). Absent: the rules themselves;
+//! they are `syntax`'s.
+
+use super::proposal::{self, Fault, Made};
+use super::{Setting, finish};
+use crate::domain::change::Entry;
+use crate::domain::ids::*;
+use crate::domain::plan::{Rule, Step};
+use crate::domain::policy::paths;
+use crate::domain::text;
+use crate::domain::task::event::{Cause, Intent, Outcome};
+use crate::engine::overlay::{Overlay, overlay};
+use crate::engine::work::{Came, EffectFault, Halt, Run};
+use crate::engine::world::World;
+use crate::ports::{FileEdits, Source};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a rule gave, with the texts it was given: the journal has all of it, so that going through the step again
+/// needs no file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Transformed {
+    files: Vec<TransformedFile>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct TransformedFile {
+    path: WorkspacePath,
+    user: Entry,
+    base: Entry,
+    after: Entry,
+    doubts: Vec<(u32, String)>,
+}
+
+/// Applies the rule and proposes what it gives.
+pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setting) -> Result<Outcome, Halt> {
+    let request = ContentHash::of(format!("transform {rule:?} {:?}", step.write));
+    let (world, merged, rule_now) = (run.world.clone(), setting.now().without(&step.id), rule.clone());
+    let globs = setting.plan.write_globs(&step.id);
+    run.line(format!("{}: {}", step.id, step.title));
+    let came = run
+        .effect(Intent::Transform, request, 0, |_| async move {
+            let over = overlay(&world, &merged).await.map_err(|refusal| fault(Cause::Conflict, refusal.to_string()))?;
+            transform(&world, over, rule_now, &globs).await.map(|done| (done, None))
+        })
+        .await?;
+    let transformed: Transformed = match came {
+        Came::Back(transformed) => transformed,
+        Came::Failed(fault) => {
+            return Ok(Outcome::Failed { cause: fault.cause, message: fault.message, ended: None });
+        }
+        Came::Happened(_) => return Err(Halt::Diverged),
+    };
+    let made: Vec<Made> = transformed
+        .files
+        .into_iter()
+        .map(|f| Made { path: f.path, user: f.user, base: f.base, after: f.after, doubts: f.doubts })
+        .collect();
+    let proposal = match proposal::propose(run, step, setting, 1, made).await {
+        Ok(proposal) => proposal,
+        Err(Fault::Halt(halt)) => return Err(halt),
+        Err(Fault::Breaks(broken)) => {
+            return Ok(Outcome::Failed { cause: Cause::Policy, message: broken.join("; "), ended: None });
+        }
+        Err(Fault::Stopped(message)) => return Ok(Outcome::Blocked { cause: Cause::Policy, message }),
+    };
+    let hunks: usize = proposal.files.iter().map(|file| file.hunks.len()).sum();
+    finish(run, step, setting, format!("{hunks} hunks in {} files", proposal.files.len())).await
+}
+
+fn fault(cause: Cause, message: String) -> EffectFault {
+    EffectFault { cause, message, usage: None }
+}
+
+async fn transform(world: &Arc<World>, over: Overlay, rule: Rule, globs: &[String]) -> Result<Transformed, EffectFault> {
+    if let Rule::Template { source, to, values } = &rule {
+        return template(world, &over, source, to, values).await;
+    }
+    let listed = world.workspace.list().await;
+    let mut sources = Vec::new();
+    let mut entries = Vec::new();
+    for file in listed.into_iter().filter(|file| globs.iter().any(|glob| paths::covers(glob, &file.path))) {
+        // A file that cannot be read as text is not one that a rule could change.
+        let Ok(user) = world.workspace.read(&file.path).await else { continue };
+        let base = over.get(&file.path).cloned().unwrap_or_else(|| user.clone());
+        if let Entry::File { text, .. } = &base {
+            sources.push(Source { path: file.path.clone(), text: text.clone() });
+            entries.push((file.path, user, base));
+        }
+    }
+    let syntax = world.clone();
+    let edits = tokio::task::spawn_blocking(move || syntax.syntax.transform(&sources, &rule))
+        .await
+        .map_err(|error| fault(Cause::ToolFault, error.to_string()))?
+        .map_err(|refusal| {
+            let candidates = if refusal.candidates.is_empty() {
+                String::new()
+            } else {
+                format!(" (did you mean {}?)", refusal.candidates.join(", "))
+            };
+            fault(Cause::MissingArtifact, format!("{}{candidates}", refusal.message))
+        })?;
+    let mut files = Vec::new();
+    for FileEdits { path, edits } in edits {
+        let Some((_, user, base)) = entries.iter().find(|(known, _, _)| known == &path) else { continue };
+        let Entry::File { text, mode } = base else { continue };
+        let plain: Vec<_> = edits.iter().map(|marked| marked.edit.clone()).collect();
+        let after = text::apply(text, &plain).map_err(|error| fault(Cause::ToolFault, error.to_string()))?;
+        let doubts = doubts(text, &edits);
+        files.push(TransformedFile {
+            path,
+            user: user.clone(),
+            base: base.clone(),
+            after: Entry::File { text: Arc::from(after), mode: *mode },
+            doubts,
+        });
+    }
+    if files.is_empty() {
+        return Err(fault(Cause::MissingArtifact, "the rule matches nothing in the step's files".to_owned()));
+    }
+    Ok(Transformed { files })
+}
+
+/// The lines of the new text that hold an uncertain place. Rules replace within lines, so that lines keep their count.
+fn doubts(before: &str, edits: &[crate::ports::MarkedEdit]) -> Vec<(u32, String)> {
+    let mut doubts: Vec<(u32, String)> = Vec::new();
+    for marked in edits {
+        let Some(why) = &marked.doubt else { continue };
+        let line = before.get(..marked.edit.range.start).map_or(0, |head| head.matches('\n').count());
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        match doubts.last_mut() {
+            Some((known, reasons)) if *known == line => {
+                if !reasons.contains(why.as_str()) {
+                    reasons.push_str("; ");
+                    reasons.push_str(why);
+                }
+            }
+            _ => doubts.push((line, why.clone())),
+        }
+    }
+    doubts
+}
+
+async fn template(
+    world: &World,
+    over: &Overlay,
+    source: &str,
+    to: &str,
+    values: &[(String, String)],
+) -> Result<Transformed, EffectFault> {
+    let path = |text: &str| WorkspacePath::new(text).map_err(|problem| fault(Cause::Policy, problem.to_string()));
+    let (from, to) = (path(source)?, path(to)?);
+    let read = |path: WorkspacePath| async move {
+        world.workspace.read(&path).await.map_err(|refusal| fault(Cause::MissingArtifact, refusal.to_string()))
+    };
+    let pattern = match over.get(&from) {
+        Some(entry) => entry.clone(),
+        None => read(from.clone()).await?,
+    };
+    let Entry::File { text, mode } = pattern else {
+        return Err(fault(Cause::MissingArtifact, format!("the template {from} is not there")));
+    };
+    let user = read(to.clone()).await?;
+    let base = over.get(&to).cloned().unwrap_or_else(|| user.clone());
+    if base != Entry::Absent {
+        return Err(fault(Cause::Conflict, format!("{to} exists already; a template makes a new file")));
+    }
+    let filled = values.iter().fold(text.to_string(), |text, (key, value)| text.replace(&format!("{{{{{key}}}}}"), value));
+    if let Some(left) = filled.split("{{").nth(1).and_then(|rest| rest.split("}}").next()) {
+        return Err(fault(Cause::MissingArtifact, format!("the template asks for `{left}`, which the plan does not give")));
+    }
+    let after = Entry::File { text: Arc::from(filled), mode };
+    Ok(Transformed { files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }] })
+}

@@ -1,0 +1,348 @@
+//! Work under way, written as a plain sequence of effects that survives a crash.
+//!
+//! Every effect goes through [`Run::effect`]: intent, effect, result (invariant 3). When the work starts again, the
+//! results that the journal already has are handed back in order and nothing is done twice; the sequence then goes on
+//! where it was. So the code of a step must be deterministic between effects: what it asks next depends only on what
+//! it was given and on earlier results.
+//!
+//! Invariant: waiting for a person ends the work (`Halt::AtGate`); it holds nothing while it waits. Absent: what the
+//! effects are; that is `steps`, `planning`, `acceptance`, `review`.
+
+use super::case::Case;
+use super::input::{Input, Ticket};
+use super::world::World;
+use crate::domain::ids::*;
+use crate::domain::plan::Command;
+use crate::domain::task::action::GateAnswer;
+use crate::domain::task::event::*;
+use crate::domain::task::facts::Usage;
+use crate::domain::task::state::{EffectRun, Gate, Task};
+use crate::ports::{Durability, StoreFault};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Why work stops before its end. It can go on later from its journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// A person must decide.
+    AtGate(GateId),
+    /// The task was paused, cancelled or ended, or this work was replaced.
+    Stopped,
+    /// The journal holds other requests than this work makes: it begins a new attempt.
+    Diverged,
+    /// A budget of the contract is used up; the message says which and what to do.
+    OverBudget(String),
+    /// The store failed; nothing more can be done in this process.
+    Store(StoreFault),
+}
+
+/// Why an effect has no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EffectFault {
+    /// Named.
+    pub cause: Cause,
+    /// With the next step.
+    pub message: String,
+    /// Tokens used in vain, if known.
+    pub usage: Option<Usage>,
+}
+
+/// How an effect came out, new or from the journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Came<T> {
+    /// With a result.
+    Back(T),
+    /// Without.
+    Failed(EffectFault),
+    /// A probe or a person said that it happened before a crash; its result is lost.
+    Happened(String),
+}
+
+/// One stretch of work of one attempt.
+pub struct Run {
+    /// The ports and settings.
+    pub world: Arc<World>,
+    /// The task as it was when this run started.
+    pub task: Arc<Task>,
+    /// Which work.
+    pub work: Work,
+    /// Which attempt.
+    pub attempt: u32,
+    ticket: Ticket,
+    inbox: mpsc::UnboundedSender<Input>,
+    recorded: VecDeque<EffectRun>,
+    facts: VecDeque<Event>,
+    gates: Vec<Gate>,
+    n: u32,
+    /// The number of the journal's last event that this work has seen: words said up to it have reached it.
+    heard: u64,
+}
+
+impl Run {
+    /// Takes up some work where the task's journal leaves it.
+    pub(super) fn new(world: Arc<World>, case: &Case, ticket: Ticket, inbox: mpsc::UnboundedSender<Input>) -> Self {
+        let task = case.task.clone();
+        let work = ticket.work.clone();
+        let attempt = task.attempt(&work);
+        let mine = |id: &EffectId| id.work == work && id.attempt == attempt;
+        let recorded: VecDeque<EffectRun> = task.effects.iter().filter(|e| mine(&e.id)).cloned().collect();
+        let gates = task.gates.iter().filter(|g| g.work == work && g.attempt == attempt).cloned().collect();
+        let facts = facts_of(&case.journal, &work);
+        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, n: 0, heard: 0, task }
+    }
+
+    /// States a fact that follows from what this attempt did. Going through the attempt again states the same facts
+    /// in the same order; those that the journal has are not appended twice.
+    ///
+    /// # Errors
+    /// The work must stop.
+    pub async fn state(&mut self, fact: Event) -> Result<(), Halt> {
+        match self.facts.pop_front() {
+            Some(known) if known == fact => Ok(()),
+            Some(_) => Err(Halt::Diverged),
+            None => self.append(vec![fact], Durability::Process).await.map(|_| ()),
+        }
+    }
+
+    /// Appends facts.
+    ///
+    /// # Errors
+    /// The work must stop.
+    pub async fn append(&mut self, events: Vec<Event>, how: Durability) -> Result<Vec<Recorded>, Halt> {
+        let (answer, reply) = oneshot::channel();
+        let ticket = self.ticket.clone();
+        self.inbox.send(Input::Append { ticket, events, how, answer }).map_err(|_| Halt::Stopped)?;
+        reply.await.map_err(|_| Halt::Stopped)?
+    }
+
+    /// A line of progress.
+    pub fn line(&self, line: impl Into<String>) {
+        let _gone_engine_shows_nothing = self.inbox.send(Input::Line { task: self.task.id.clone(), line: line.into() });
+    }
+
+    /// Says lines of progress from elsewhere.
+    pub fn sayer(&self) -> impl Fn(String) + Send + Sync + 'static {
+        let (inbox, task) = (self.inbox.clone(), self.task.id.clone());
+        move |line| {
+            let _gone_engine_shows_nothing = inbox.send(Input::Line { task: task.clone(), line });
+        }
+    }
+
+    /// Does something to the world once, or hands back what it gave when it was done before.
+    ///
+    /// `request` is everything that decides what is done; `reserve` is the tokens it may cost. The engine refuses the
+    /// intent while the task is paused, so nothing new starts then.
+    ///
+    /// # Errors
+    /// The work must stop.
+    pub async fn effect<T, F>(
+        &mut self,
+        what: Intent,
+        request: ContentHash,
+        reserve: u64,
+        doing: impl FnOnce(EffectId) -> F,
+    ) -> Result<Came<T>, Halt>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = Result<(T, Option<Usage>), EffectFault>>,
+    {
+        if let Some(known) = self.next_recorded() {
+            if known.request != request {
+                return Err(Halt::Diverged);
+            }
+            self.heard = known.seq;
+            return self.came(&known).await;
+        }
+        self.n = self.n.saturating_add(1);
+        let effect = EffectId { work: self.work.clone(), attempt: self.attempt, n: self.n };
+        let how = durability(&what);
+        let intent = Event::Intended { effect: effect.clone(), what, request, reserve };
+        let recorded = self.append(vec![intent], how).await?;
+        self.heard = recorded.last().map_or(self.heard, |last| last.seq);
+        let outcome = doing(effect.clone()).await;
+        let (result, came) = match outcome {
+            Ok((value, usage)) => {
+                let text = serde_json::to_string(&value).map_err(|e| Halt::Store(StoreFault::Broken(e.to_string())))?;
+                (Settlement::Returned { result: self.payload(text).await?, usage }, Came::Back(value))
+            }
+            Err(fault) => {
+                let EffectFault { cause, message, usage } = fault.clone();
+                (Settlement::Failed { cause, message, usage }, Came::Failed(fault))
+            }
+        };
+        self.append(vec![Event::Settled { effect, result }], how).await?;
+        Ok(came)
+    }
+
+    /// Whether the next effect is already in the journal with a result, so that it needs no permission.
+    pub fn knows_next(&self, request: &ContentHash) -> bool {
+        self.recorded.iter().find(|known| counts(known)).is_some_and(|known| &known.request == request)
+    }
+
+    /// Asks a person, or hands back what they said. Gates with the same question are taken in order.
+    ///
+    /// # Errors
+    /// `Halt::AtGate` until the person has spoken.
+    pub async fn gate(&mut self, ask: Ask) -> Result<(GateAnswer, Option<String>), Halt> {
+        if let Some(at) = self.gates.iter().position(|gate| gate.ask == ask) {
+            let gate = self.gates.remove(at);
+            return match gate.decided {
+                Some(decision) => Ok((decision.answer, decision.comment)),
+                None => Err(Halt::AtGate(gate.id)),
+            };
+        }
+        Err(self.open_gate(ask).await)
+    }
+
+    /// Sees to it that a person allowed this command: once, or for this plan.
+    ///
+    /// # Errors
+    /// The work must stop. `Ok(Err(comment))`: the person said no.
+    pub async fn permit(&mut self, command: &Command, outside: bool) -> Result<Result<(), String>, Halt> {
+        let rung = self.world.arena.rung();
+        let approved = self.task.approval.as_ref().map_or(0, |approval| approval.seq);
+        let same = |gate: &Gate| match &gate.ask {
+            Ask::Command { command: asked, .. } | Ask::Ambiguous { command: asked, .. } => asked == command,
+            Ask::Person { .. } | Ask::Changed { .. } | Ask::Exceeds { .. } | Ask::Failed { .. } | Ask::Question { .. } => {
+                false
+            }
+        };
+        let for_plan = self.task.gates.iter().any(|gate| {
+            let decided = gate.decided.as_ref().filter(|decision| decision.seq > approved);
+            !outside && same(gate) && decided.is_some_and(|decision| decision.answer == GateAnswer::AllowForPlan)
+        });
+        if for_plan {
+            return Ok(Ok(()));
+        }
+        let asked = self.gates.iter().position(|gate| same(gate) && !gate.spent);
+        match asked.map(|at| self.gates.remove(at)) {
+            Some(gate) => match gate.decided {
+                None => Err(Halt::AtGate(gate.id)),
+                Some(decision) => match decision.answer {
+                    GateAnswer::Allow | GateAnswer::AllowForPlan | GateAnswer::Happened => Ok(Ok(())),
+                    GateAnswer::Deny => Ok(Err(decision.comment.unwrap_or_default())),
+                },
+            },
+            None => Err(self.open_gate(Ask::Command { command: command.clone(), outside, rung }).await),
+        }
+    }
+
+    /// Words of the person that reach the next request: those said since the former one, by the time the journal has
+    /// for it. Called once before each request to a model.
+    pub fn said(&mut self) -> Vec<String> {
+        let upto = self.recorded.iter().find(|known| counts(known)).map_or(u64::MAX, |known| known.seq);
+        let mine = |step: &Option<StepId>| match (step, &self.work) {
+            (None, _) => true,
+            (Some(step), Work::Step(id)) => step == id,
+            (Some(_), Work::Planning | Work::Acceptance | Work::Review) => false,
+        };
+        let said = self.task.said.iter().filter(|said| said.seq > self.heard && said.seq < upto && mine(&said.step));
+        said.map(|said| said.words.clone()).collect()
+    }
+
+    /// Stores what is too long for an event.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn payload(&self, text: String) -> Result<Payload, Halt> {
+        if text.len() <= Payload::INLINE {
+            return Ok(Payload::Inline(text));
+        }
+        let head: String = text.chars().take(200).collect();
+        let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let hash = self.world.store.put_blob(text.into_bytes()).await.map_err(Halt::Store)?;
+        Ok(Payload::Blob { hash, bytes, head })
+    }
+
+    async fn open_gate(&mut self, ask: Ask) -> Halt {
+        let (answer, reply) = oneshot::channel();
+        let ticket = self.ticket.clone();
+        if self.inbox.send(Input::OpenGate { ticket, ask, answer }).is_err() {
+            return Halt::Stopped;
+        }
+        reply.await.unwrap_or(Halt::Stopped)
+    }
+
+    /// Takes the next effect that counts; those that a crash or a person ended are passed over, and done again.
+    fn next_recorded(&mut self) -> Option<EffectRun> {
+        while let Some(known) = self.recorded.pop_front() {
+            self.n = self.n.max(known.id.n);
+            if counts(&known) {
+                return Some(known);
+            }
+        }
+        None
+    }
+
+    async fn came<T: DeserializeOwned>(&self, known: &EffectRun) -> Result<Came<T>, Halt> {
+        match &known.result {
+            Some(Settlement::Returned { result, .. }) => {
+                let text = read(&self.world, result).await.map_err(Halt::Store)?;
+                let value = serde_json::from_str(&text).map_err(|_| Halt::Diverged)?;
+                Ok(Came::Back(value))
+            }
+            Some(Settlement::Failed { cause, message, usage }) => {
+                Ok(Came::Failed(EffectFault { cause: *cause, message: message.clone(), usage: *usage }))
+            }
+            Some(Settlement::Happened { by }) => Ok(Came::Happened(by.clone())),
+            Some(Settlement::Cancelled | Settlement::Lost | Settlement::DidNotHappen { .. }) | None => {
+                Err(Halt::Diverged)
+            }
+        }
+    }
+}
+
+/// The facts that the journal has of the present attempt at some work.
+fn facts_of(journal: &[Arc<Recorded>], work: &Work) -> VecDeque<Event> {
+    let mut facts = VecDeque::new();
+    for recorded in journal {
+        match &recorded.event {
+            Event::Began { work: begun, .. } if begun == work => facts.clear(),
+            Event::Proposed { step, .. } | Event::Repairing { step, .. } if work == &Work::Step(step.clone()) => {
+                facts.push_back(recorded.event.clone());
+            }
+            Event::Judged { work: judged, .. } if judged == work => facts.push_back(recorded.event.clone()),
+            _ => {}
+        }
+    }
+    facts
+}
+
+/// Whether an effect has an outcome that stands.
+fn counts(known: &EffectRun) -> bool {
+    match &known.result {
+        Some(Settlement::Returned { .. } | Settlement::Failed { .. } | Settlement::Happened { .. }) => true,
+        Some(Settlement::Cancelled | Settlement::Lost | Settlement::DidNotHappen { .. }) | None => false,
+    }
+}
+
+/// Full sync only where the outside world or the user's files are touched (L4).
+fn durability(what: &Intent) -> Durability {
+    match what {
+        Intent::Outside { .. } | Intent::Write { .. } => Durability::Disk,
+        Intent::Model { .. }
+        | Intent::Tool { .. }
+        | Intent::Snapshot
+        | Intent::Transform
+        | Intent::Format
+        | Intent::Command { .. } => Durability::Process,
+    }
+}
+
+/// The text of a payload.
+///
+/// # Errors
+/// The store does not have it.
+pub async fn read(world: &World, payload: &Payload) -> Result<String, StoreFault> {
+    match payload {
+        Payload::Inline(text) => Ok(text.clone()),
+        Payload::Blob { hash, .. } => {
+            let bytes = world.store.blob(hash).await?;
+            String::from_utf8(bytes).map_err(|_| StoreFault::Broken("a payload is not UTF-8".to_owned()))
+        }
+    }
+}
