@@ -220,8 +220,12 @@ fn ended() -> StoreFault {
     StoreFault::Broken("its thread has ended; run the command again".to_owned())
 }
 
-/// SQLite's failure in our words, with the next step where there is an obvious one.
 fn broken(error: rusqlite::Error) -> StoreFault {
+    StoreFault::Broken(explain(&error))
+}
+
+/// SQLite's failure in words, with the next step where there is an obvious one.
+fn explain(error: &rusqlite::Error) -> String {
     let next = match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DiskFull) => "; free some space and run the command again",
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
@@ -232,5 +236,5 @@ fn broken(error: rusqlite::Error) -> StoreFault {
         }
         _ => "",
     };
-    StoreFault::Broken(format!("{error}{next}"))
+    format!("{error}{next}")
 }

@@ -3,7 +3,7 @@
 //! Invariant: nothing a person could still want is deleted or overwritten: a newer database is not written to, a
 //! damaged one is renamed, with its log, and kept. Absent: repair.
 
-use super::broken;
+use super::explain;
 use super::schema::{self, MIGRATIONS};
 use crate::ports::StoreFault;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -66,7 +66,7 @@ impl Opened {
 pub(super) fn open(path: &Path) -> Result<(Connection, Opened), StoreFault> {
     match attempt(path) {
         Ok(done) => Ok(done),
-        Err(Trouble::Fault(fault)) => Err(fault),
+        Err(Trouble::Fault(why)) => Err(named(path, &why)),
         Err(Trouble::Damaged) => {
             let copy = set_aside(path).map_err(|error| {
                 StoreFault::Broken(format!(
@@ -76,7 +76,7 @@ pub(super) fn open(path: &Path) -> Result<(Connection, Opened), StoreFault> {
             })?;
             match attempt(path) {
                 Ok((connection, _)) => Ok((connection, Opened::SetAside { copy })),
-                Err(Trouble::Fault(fault)) => Err(fault),
+                Err(Trouble::Fault(why)) => Err(named(path, &why)),
                 Err(Trouble::Damaged) => Err(StoreFault::Broken(format!(
                     "{} is damaged again right after it was made; the disk may be failing",
                     path.display()
@@ -86,18 +86,24 @@ pub(super) fn open(path: &Path) -> Result<(Connection, Opened), StoreFault> {
     }
 }
 
-enum Trouble {
+fn named(path: &Path, why: &str) -> StoreFault {
+    StoreFault::Broken(format!("{}: {why}", path.display()))
+}
+
+/// Why a database cannot be used.
+#[derive(Debug)]
+pub(super) enum Trouble {
     /// The file is there and is no sound database.
     Damaged,
-    /// Anything else; the file may be well.
-    Fault(StoreFault),
+    /// Anything else, in words; the file may be well.
+    Fault(String),
 }
 
 impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Trouble::Damaged,
-            _ => Trouble::Fault(broken(error)),
+            _ => Trouble::Fault(explain(&error)),
         }
     }
 }
@@ -105,9 +111,7 @@ impl From<rusqlite::Error> for Trouble {
 fn attempt(path: &Path) -> Result<(Connection, Opened), Trouble> {
     let before = std::fs::metadata(path).map(|file| file.len()).unwrap_or(0);
     let left_open = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-    let mut connection = Connection::open(path)
-        .map_err(|error| StoreFault::Broken(format!("{} cannot be opened: {error}", path.display())))
-        .map_err(Trouble::Fault)?;
+    let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
     let found = schema::found(&connection)?;
     if found > schema::known(MIGRATIONS) {
@@ -121,14 +125,12 @@ fn attempt(path: &Path) -> Result<(Connection, Opened), Trouble> {
     }
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
-        return Err(Trouble::Fault(StoreFault::Broken(format!(
-            "{} is on a file system without shared memory (SQLite says `{mode}`); set PLANWRIGHT_STATE_DIR to a local \
-             folder",
-            path.display()
-        ))));
+        return Err(Trouble::Fault(format!(
+            "the file system has no shared memory (SQLite says `{mode}`); set PLANWRIGHT_STATE_DIR to a local folder"
+        )));
     }
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    schema::migrate(&mut connection, MIGRATIONS).map_err(Trouble::Fault)?;
+    schema::migrate(&mut connection, MIGRATIONS)?;
     let opened = match found {
         0 => Opened::Fresh,
         from if from < schema::known(MIGRATIONS) => Opened::Migrated { from },

@@ -4,9 +4,8 @@
 //! hash of what was applied to it, and a difference is a hard error, not a guess. Absent: going back to an older
 //! schema.
 
-use super::broken;
+use super::open::Trouble;
 use crate::domain::ids::ContentHash;
-use crate::ports::StoreFault;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// One SQL file.
@@ -35,17 +34,16 @@ pub(super) fn found(connection: &Connection) -> rusqlite::Result<u32> {
 }
 
 /// Compares what was applied with today's files, then applies what is missing, each file in its own transaction.
-pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), StoreFault> {
-    let from = found(connection).map_err(broken)?;
+pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), Trouble> {
+    let from = found(connection)?;
     for migration in migrations {
         let hash = ContentHash::of(migration.sql);
         if migration.n <= from {
             let applied: Option<String> = connection
                 .query_row("SELECT hash FROM migrations WHERE n = ?1", [migration.n], |row| row.get(0))
-                .optional()
-                .map_err(broken)?;
+                .optional()?;
             if applied.as_deref() != Some(hash.as_str()) {
-                return Err(StoreFault::Broken(format!(
+                return Err(Trouble::Fault(format!(
                     "{} is not the text that was applied to this database; use the release that made it, or move the \
                      database away",
                     migration.name
@@ -53,7 +51,7 @@ pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
             }
             continue;
         }
-        let transaction = connection.transaction().map_err(broken)?;
+        let transaction = connection.transaction()?;
         transaction
             .execute_batch(migration.sql)
             .and_then(|()| {
@@ -65,7 +63,7 @@ pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
             })
             .and_then(|_| transaction.pragma_update(None, "user_version", migration.n))
             .and_then(|()| transaction.commit())
-            .map_err(|error| StoreFault::Broken(format!("{} could not be applied: {error}", migration.name)))?;
+            .map_err(|error| Trouble::Fault(format!("{} could not be applied: {error}", migration.name)))?;
     }
     Ok(())
 }

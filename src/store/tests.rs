@@ -307,7 +307,8 @@ fn a_migration_happens_whole_or_not_at_all() {
         all
     };
     let broken = with("CREATE TABLE more (n INTEGER); INSERT INTO nowhere VALUES (1);");
-    assert!(schema::migrate(&mut connection, &broken).unwrap_err().to_string().contains("next.sql"));
+    let trouble = schema::migrate(&mut connection, &broken).unwrap_err();
+    assert!(matches!(trouble, open::Trouble::Fault(why) if why.contains("next.sql")));
     assert_eq!(schema::found(&connection), Ok(1));
     schema::migrate(&mut connection, &with("CREATE TABLE more (n INTEGER);")).unwrap();
     assert_eq!(schema::found(&connection), Ok(2));
@@ -438,5 +439,23 @@ proptest! {
                 assert_eq!(sqlite.events(&task(name), 0).await, memory.events(&task(name), 0).await);
             }
         });
+    }
+
+    /// One wrong byte anywhere: the file is opened, or kept as it was, or named in the refusal. Nothing is lost.
+    #[test]
+    fn a_wrong_byte_loses_nothing(place_in_file in 0.0..1.0_f64, flip in 1..=255_u8) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let place = Place::new();
+        runtime.block_on(append(&place.open().0, "aaaa", 0, &["a", "b", "c"]));
+        let mut bytes = std::fs::read(place.db()).unwrap();
+        let at = (place_in_file * bytes.len() as f64) as usize;
+        bytes[at] ^= flip;
+        std::fs::write(place.db(), &bytes).unwrap();
+        match Sqlite::open(&place.db(), &place.blobs()) {
+            Ok((_, Opened::SetAside { copy })) => assert_eq!(std::fs::read(copy).unwrap(), bytes),
+            Ok((_, Opened::Fresh | Opened::Migrated { .. })) => panic!("it was there, and of this release"),
+            Ok((_, Opened::Current | Opened::ReadOnlyNewer { .. })) => {}
+            Err(fault) => assert!(fault.to_string().contains("journal.db"), "{fault}"),
+        }
     }
 }
