@@ -38,8 +38,8 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the database, making or migrating it, and starts its thread. `blobs` is the folder for payloads over
-    /// [`blobs::INLINE`] bytes. Reads the disk: a few milliseconds.
+    /// Opens the database, making or migrating it, and starts its thread. `blobs` is the folder for payloads over 64 kB.
+    /// Reads the disk: a few milliseconds.
     ///
     /// # Errors
     /// `Broken` where the folder cannot be written, another program holds the database, or an SQL file of this
@@ -217,7 +217,7 @@ fn read_events(connection: &Connection, task: &TaskId, after: u64) -> Result<Vec
 }
 
 fn ended() -> StoreFault {
-    StoreFault::Broken("its thread has ended; run the command again".to_owned())
+    StoreFault::Broken("it gave no answer; the log says why; run the command again".to_owned())
 }
 
 fn broken(error: rusqlite::Error) -> StoreFault {

@@ -172,6 +172,15 @@ async fn appends_that_wait_together_are_each_judged_alone() {
 }
 
 #[tokio::test]
+async fn a_panic_ends_one_request() {
+    let place = Place::new();
+    let (store, _) = place.open();
+    let panicked = store.call(|_| -> Result<(), StoreFault> { panic!("on purpose") }).await;
+    assert_eq!(panicked, Err(ended()));
+    assert_eq!(append(&store, "aaaa", 0, &["goes on"]).await, "1");
+}
+
+#[tokio::test]
 async fn a_synced_append_syncs_the_payloads_before_it() {
     let place = Place::new();
     let (store, _) = place.open();

@@ -12,6 +12,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc;
 use tokio::sync::oneshot;
@@ -73,13 +74,14 @@ impl Row {
     }
 }
 
-/// Works until the last sender is gone.
+/// Works until the last sender is gone. A panic ends one job: its asker's channel closes, an open transaction is rolled
+/// back by its drop, and the next job goes on.
 pub(super) fn run(mut base: Base, queue: &mpsc::Receiver<Job>) {
     while let Ok(job) = queue.recv() {
         let mut next = Some(job);
         while let Some(job) = next.take() {
             match job {
-                Job::Call(work) => work(&mut base),
+                Job::Call(work) => drop(catch_unwind(AssertUnwindSafe(|| work(&mut base)))),
                 Job::Append(first) => {
                     let mut group = vec![first];
                     while group.len() < GROUP {
@@ -92,7 +94,7 @@ pub(super) fn run(mut base: Base, queue: &mpsc::Receiver<Job>) {
                             Err(_) => break,
                         }
                     }
-                    commit(&mut base, group);
+                    drop(catch_unwind(AssertUnwindSafe(|| commit(&mut base, group))));
                 }
             }
         }
