@@ -1,1 +1,246 @@
-//! (being written)
+//! One host process a root; the others attach to it and cannot tell the difference.
+//!
+//! Invariant: at most one process runs an engine on a root, because at most one has the kernel's lock. When the host
+//! dies the lock is free at once, and an attached process that joins again is host. A host that is stopped keeps the
+//! lock; it is named, and ended only on a person's word. There is no daemon.
+//!
+//! Deliberately absent: leases and heartbeats (an owner that was stopped wakes behind its check and acts beside its
+//! successor); resuming tasks, which is an act of a person.
+
+mod attach;
+mod lock;
+mod process;
+mod serve;
+mod state_dir;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use attach::Attached;
+pub use lock::Holder;
+pub use process::MARK;
+pub use state_dir::StateDir;
+
+use crate::desk::{Query, View};
+use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
+use crate::engine::{EngineHandle, Update};
+use attach::{NotAttached, PATIENCE};
+use lock::Lock;
+use process::State;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::UnixListener;
+use tokio::sync::{broadcast, watch};
+use tokio::task::AbortHandle;
+
+/// This release. Host and attached processes must be of the same.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a person types to end a host that does not answer.
+const END: &str = "planwright doctor --end-host";
+
+/// A handle to the engine of a root, in this process or in another. Cheap to clone; the last clone of a local one
+/// gives the workspace free, so drop it after the engine has ended.
+#[derive(Clone, Debug)]
+pub enum Handle {
+    /// This process is the host.
+    Local(EngineHandle, Arc<Hosting>),
+    /// Another one is.
+    Remote(Arc<Attached>),
+}
+
+impl Handle {
+    /// Hands an action to the engine and waits for its answer.
+    ///
+    /// # Errors
+    /// The engine's refusal; `Broken`, when the host has gone in between; `Held`, when it was stopped.
+    pub async fn act(&self, actor: Actor, action: Action) -> Result<Reply, Refusal> {
+        match self {
+            Handle::Local(engine, _) => engine.act(actor, action).await,
+            Handle::Remote(host) => host.act(actor, action).await,
+        }
+    }
+
+    /// Reads from the newest snapshot.
+    ///
+    /// # Errors
+    /// The desk's refusal; `Broken` and `Held` as in [`Self::act`].
+    pub async fn ask(&self, query: Query) -> Result<View, Refusal> {
+        match self {
+            Handle::Local(engine, _) => engine.desk().answer(&query),
+            Handle::Remote(host) => host.ask(query).await,
+        }
+    }
+
+    /// Progress from now on. Some of it may be left out for a slow reader; the desk has the whole truth.
+    pub fn updates(&self) -> broadcast::Receiver<Update> {
+        match self {
+            Handle::Local(engine, _) => engine.updates(),
+            Handle::Remote(host) => host.updates(),
+        }
+    }
+
+    /// Completes when the host behind a remote handle has gone: the moment to [`join`] again. Never for a local one.
+    pub async fn lost(&self) {
+        match self {
+            Handle::Local(..) => std::future::pending().await,
+            Handle::Remote(host) => host.lost().await,
+        }
+    }
+
+    /// True where this process runs the engine.
+    pub fn is_host(&self) -> bool {
+        match self {
+            Handle::Local(..) => true,
+            Handle::Remote(_) => false,
+        }
+    }
+}
+
+/// Being host: the lock, the socket and the connections, until dropped.
+#[derive(Debug)]
+pub struct Hosting {
+    socket: PathBuf,
+    serving: AbortHandle,
+    /// Dropped last: who takes the lock next must not find its new socket removed by us.
+    _lock: Lock,
+}
+
+impl Drop for Hosting {
+    fn drop(&mut self) {
+        self.serving.abort();
+        // One that stays is removed by the next host.
+        drop(std::fs::remove_file(&self.socket));
+    }
+}
+
+/// Becomes host of a root, or attaches to the process that is. `client` is how this process is called to others;
+/// `start` runs the engine, and is called only once this process has the lock.
+///
+/// # Errors
+/// What `start` refuses; `Held` where the holder is stopped, does not answer within two seconds, or is of another
+/// release; `Broken` where the state folder cannot be used.
+pub async fn join<F>(state: &StateDir, client: &str, start: impl FnOnce() -> F) -> Result<Handle, Refusal>
+where
+    F: Future<Output = Result<EngineHandle, Refusal>>,
+{
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let lock = Lock::take(&state.lock()).map_err(|error| broken(state, &error))?;
+        if let Some(lock) = lock {
+            return host(state, client, lock, start).await;
+        }
+        // The note may be that of a holder that died just now, or be missing while the next one writes it. Its socket
+        // is tried in any case: in another pid namespace the process cannot be seen, and yet it answers.
+        let holder = lock::read(&state.lock());
+        if let Some(holder) = holder.clone() {
+            match Attached::to(holder.clone(), client).await {
+                Ok(attached) => return Ok(Handle::Remote(Arc::new(attached))),
+                Err(NotAttached::Refused(refusal)) => return Err(refusal),
+                Err(NotAttached::Silent) if process::state(&holder) != State::Gone => return Err(held(&holder)),
+                Err(NotAttached::Silent | NotAttached::Gone) => {}
+            }
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(holder.as_ref().map_or_else(|| nameless(state), held));
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(100));
+    }
+}
+
+async fn host<F>(state: &StateDir, client: &str, mut lock: Lock, start: impl FnOnce() -> F) -> Result<Handle, Refusal>
+where
+    F: Future<Output = Result<EngineHandle, Refusal>>,
+{
+    let (ready, engine) = watch::channel(None);
+    let (socket, listener) = listen(state).map_err(|error| broken(state, &error))?;
+    lock.note(&Holder::this(socket.clone(), client)).map_err(|error| broken(state, &error))?;
+    let serving = tokio::spawn(serve::serve(listener, engine)).abort_handle();
+    // From here on an early return lets go of lock and socket again.
+    let hosting = Arc::new(Hosting { socket, serving, _lock: lock });
+    let engine = start().await?;
+    ready.send_replace(Some(engine.clone()));
+    Ok(Handle::Local(engine, hosting))
+}
+
+fn listen(state: &StateDir) -> io::Result<(PathBuf, UnixListener)> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let socket = state.socket(runtime.as_deref(), &std::env::temp_dir())?;
+    // Left by a host that was killed; we have the lock, so it is nobody's.
+    match std::fs::remove_file(&socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&socket)?;
+    std::fs::set_permissions(&socket, Permissions::from_mode(0o600))?;
+    Ok((socket, listener))
+}
+
+/// Who holds a root now, if anybody does and says so. For `doctor`.
+pub fn holder(state: &StateDir) -> Option<Holder> {
+    match Lock::take(&state.lock()) {
+        Ok(Some(_free)) => None,
+        Ok(None) | Err(_) => lock::read(&state.lock()).filter(|holder| process::state(holder) != State::Gone),
+    }
+}
+
+/// Ends the host of a root and what it started, on a person's word. Gives who it was, and how many marked children
+/// were ended with it; `None` where nobody held the root.
+///
+/// # Errors
+/// `Held`, when it is not the process that took the lock, may not be ended, or holds the lock still after two seconds.
+pub async fn end_holder(state: &StateDir) -> Result<Option<(Holder, usize)>, Refusal> {
+    let Some(holder) = holder(state) else { return Ok(None) };
+    process::kill(&holder).map_err(|error| Refusal {
+        kind: RefusalKind::Held,
+        message: format!("{} could not be ended: {error}", holder.describe()),
+        next: format!("end it yourself: `kill -KILL {}`", holder.pid),
+    })?;
+    let children = process::kill_children(&holder);
+    let began = Instant::now();
+    while self::holder(state).is_some_and(|now| now == holder) {
+        if began.elapsed() > PATIENCE {
+            return Err(held(&holder));
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(Some((holder, children)))
+}
+
+/// The refusal that names a holder which does not answer.
+fn held(holder: &Holder) -> Refusal {
+    let who = holder.describe();
+    let (message, next) = match process::state(holder) {
+        State::Stopped => (
+            format!("{who} holds this workspace and is stopped"),
+            format!("let it go on with `kill -CONT {}`, or end it with `{END}`", holder.pid),
+        ),
+        State::Alive | State::Gone => {
+            (format!("{who} holds this workspace and does not answer"), format!("try again, or end it with `{END}`"))
+        }
+    };
+    Refusal { kind: RefusalKind::Held, message, next }
+}
+
+fn nameless(state: &StateDir) -> Refusal {
+    Refusal {
+        kind: RefusalKind::Held,
+        message: format!("a process holds {} and does not say which", state.lock().display()),
+        next: format!("find it with `fuser {}`", state.lock().display()),
+    }
+}
+
+fn broken(state: &StateDir, error: &io::Error) -> Refusal {
+    Refusal {
+        kind: RefusalKind::Broken,
+        message: format!("{} cannot be used: {error}", state.folder().display()),
+        next: "set PLANWRIGHT_STATE_DIR to a local folder of your own that can be written".to_owned(),
+    }
+}

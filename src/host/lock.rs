@@ -1,0 +1,87 @@
+//! The lock that makes a process the host of a root, and the note that says who has it.
+//!
+//! Invariant: the kernel's `flock` alone decides who is host; it is freed at death, at once, and a stopped process
+//! keeps it (a lease would let two act, as a trial showed). The note in the file is for people and for finding the
+//! socket; it may be stale and is never trusted as proof. Absent: waiting.
+
+use super::process;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Who holds the lock, as it wrote of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub pid: u32,
+    /// When that process started, in clock ticks since boot: with the pid it names one process for good.
+    pub started: Option<u64>,
+    /// Where it listens.
+    pub socket: PathBuf,
+    /// `terminal`, or an editor's name and version.
+    pub client: String,
+    /// Its release.
+    pub version: String,
+    /// When it took the lock, milliseconds since the epoch.
+    pub since: u64,
+}
+
+impl Holder {
+    /// This process.
+    pub(super) fn this(socket: PathBuf, client: &str) -> Self {
+        let pid = std::process::id();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            pid,
+            started: process::started(pid),
+            socket,
+            client: client.to_owned(),
+            version: super::VERSION.to_owned(),
+            since: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// One line for a person: who, and since when.
+    pub fn describe(&self) -> String {
+        let since = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(self.since));
+        format!("process {} ({}, planwright {}, since {since})", self.pid, self.client, self.version)
+    }
+}
+
+/// The lock, held while this value lives.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock, if nobody has it.
+    pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
+        // Never truncated here: the note of the process that has the lock stands in it. Closed on exec by std, so no
+        // child can keep the lock.
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self { file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says who holds it.
+    pub(super) fn note(&mut self, holder: &Holder) -> io::Result<()> {
+        let text = serde_json::to_vec(holder)?;
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(&text)
+    }
+}
+
+/// The note of whoever holds the lock, or held it last. `None` where none is readable: its writer is just starting.
+pub(super) fn read(path: &Path) -> Option<Holder> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(100_000).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}

@@ -1,0 +1,112 @@
+//! What the system tells about a process, and ending one without hitting another.
+//!
+//! Invariant: a process is ended only through a handle (pidfd) taken before its start time was compared, so a reused
+//! pid is never hit. Absent: judging whether it should be ended; a person does that.
+
+use super::lock::Holder;
+use std::path::Path;
+
+/// The environment variable by which a child of a host is known; its value is the host's pid. Whoever starts a command
+/// sets it.
+pub const MARK: &str = "PLANWRIGHT_HOST";
+
+/// Where a process stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// It is gone, or a zombie: it holds nothing any more.
+    Gone,
+    /// Stopped by a signal or a debugger.
+    Stopped,
+    /// It runs, sleeps or waits.
+    Alive,
+}
+
+/// When a process started, in clock ticks since boot. `None` where it is gone or the system does not say.
+pub(super) fn started(pid: u32) -> Option<u64> {
+    stat(pid)?.get(19)?.parse().ok()
+}
+
+/// The state of exactly this holder's process.
+pub(super) fn state(holder: &Holder) -> State {
+    if !Path::new("/proc/self/stat").exists() {
+        // Without /proc nothing is known; the socket tells.
+        return State::Alive;
+    }
+    let fields = stat(holder.pid).unwrap_or_default();
+    let same = fields.get(19).and_then(|ticks| ticks.parse().ok()) == holder.started;
+    match fields.first().map(String::as_str) {
+        Some("T" | "t") if same => State::Stopped,
+        None | Some("Z" | "X") => State::Gone,
+        Some(_) if same => State::Alive,
+        Some(_) => State::Gone,
+    }
+}
+
+/// The fields of `/proc/PID/stat` from the third on, the state. The second is the program's name in brackets, which
+/// may itself hold blanks and brackets: what counts is the last bracket.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Kills the holder's process if it is still the one that wrote the note. `Ok(false)`: it is gone already.
+#[cfg(target_os = "linux")]
+pub(super) fn kill(holder: &Holder) -> std::io::Result<bool> {
+    kill_if(holder.pid, || holder.started.is_some() && started(holder.pid) == holder.started)
+}
+
+/// Kills the processes that carry the holder's mark. Gives their number.
+#[cfg(target_os = "linux")]
+pub(super) fn kill_children(holder: &Holder) -> usize {
+    let mark = format!("{MARK}={}", holder.pid);
+    let marked = |pid: u32| {
+        // One that is older than the host was marked by an earlier process with the same pid.
+        started(pid) >= holder.started
+            && std::fs::read(format!("/proc/{pid}/environ"))
+                .is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == mark.as_bytes()))
+    };
+    let mut killed = 0;
+    // A child may be starting another while it is looked for; five rounds end any that does not race on purpose.
+    for _ in 0..5 {
+        let Ok(all) = std::fs::read_dir("/proc") else { break };
+        let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let own = std::process::id();
+        let round = pids.filter(|pid| *pid != own && matches!(kill_if(*pid, || marked(*pid)), Ok(true))).count();
+        if round == 0 {
+            break;
+        }
+        killed += round;
+    }
+    killed
+}
+
+/// Takes a handle to the process, then asks whether it is the right one, then kills it through the handle.
+#[cfg(target_os = "linux")]
+fn kill_if(pid: u32, right: impl Fn() -> bool) -> std::io::Result<bool> {
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
+    let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+        Err(rustix::io::Errno::SRCH) => return Ok(false),
+        other => other?,
+    };
+    if !right() {
+        return Ok(false);
+    }
+    match pidfd_send_signal(&handle, Signal::KILL) {
+        Err(rustix::io::Errno::SRCH) => Ok(false),
+        other => other.map(|()| true).map_err(Into::into),
+    }
+}
+
+/// Without process handles nothing is ended; the person is told the pid.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn kill(_holder: &Holder) -> std::io::Result<bool> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// The same.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn kill_children(_holder: &Holder) -> usize {
+    0
+}
