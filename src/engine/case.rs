@@ -49,6 +49,8 @@ pub struct Case {
     pub revisions: Arc<Vec<(RevisionRef, Arc<str>)>>,
     /// Proposals in force, in merge order.
     pub proposals: Vec<Arc<Proposal>>,
+    /// The same, by the hash that the journal names.
+    held: BTreeMap<ContentHash, Arc<Proposal>>,
     /// What the text says of their hunks.
     pub hunks: Arc<Vec<ReviewHunk>>,
     /// The newest request of each work.
@@ -109,6 +111,7 @@ impl Case {
             page: None,
             revisions: Arc::default(),
             proposals: Vec::new(),
+            held: BTreeMap::new(),
             hunks: Arc::default(),
             requests: Arc::default(),
             live: BTreeMap::new(),
@@ -136,6 +139,7 @@ impl Case {
             page: None,
             revisions: Arc::default(),
             proposals: Vec::new(),
+            held: BTreeMap::new(),
             hunks: Arc::default(),
             requests: Arc::default(),
             live: BTreeMap::new(),
@@ -171,6 +175,14 @@ impl Case {
         Ok(())
     }
 
+    /// Reads again what the state names.
+    ///
+    /// # Errors
+    /// The store does not have it.
+    pub async fn refetch(&mut self, world: &World) -> Result<(), StoreFault> {
+        self.fetch(world).await
+    }
+
     /// The change in force for each path: the last in merge order.
     pub fn in_force(&self) -> BTreeMap<WorkspacePath, FileChange> {
         in_force(&self.proposals)
@@ -199,23 +211,16 @@ impl Case {
             let text = text_of(world, &revision.text).await?;
             revisions.push((revision.name.clone(), Arc::from(text)));
         }
-        let mut proposals = Vec::new();
         for standing in &self.task.proposals {
-            let held = self
-                .proposals
-                .iter()
-                .find(|p| p.step == standing.step && p.generation == standing.generation)
-                .cloned();
-            let proposal = match held {
-                Some(held) => held,
-                None => {
-                    let text = text_of(world, &standing.proposal).await?;
-                    Arc::new(serde_json::from_str(&text).map_err(|error| StoreFault::Broken(error.to_string()))?)
-                }
-            };
-            proposals.push(proposal);
+            if !self.held.contains_key(&standing.proposal) {
+                let text = text_of(world, &standing.proposal).await?;
+                let proposal = serde_json::from_str(&text).map_err(|error| StoreFault::Broken(error.to_string()))?;
+                self.held.insert(standing.proposal.clone(), Arc::new(proposal));
+            }
         }
-        self.proposals = proposals;
+        let in_force = |hash: &ContentHash| self.task.proposals.iter().any(|standing| &standing.proposal == hash);
+        self.held.retain(|hash, _| in_force(hash));
+        self.proposals = self.task.proposals.iter().filter_map(|s| self.held.get(&s.proposal).cloned()).collect();
         self.plan = match &self.task.approval {
             None => None,
             Some(approval) => {

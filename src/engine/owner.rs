@@ -390,7 +390,7 @@ impl Owner {
         let doing: std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send>> = match &work {
             Work::Planning => Box::pin(planning::run(run, case.page.clone())),
             Work::Acceptance => Box::pin(acceptance::run(run, acceptance::Setting::of(case))),
-            Work::Step(step) => Box::pin(steps::run(run, step.clone(), steps::Setting::of(case))),
+            Work::Step(step) => Box::pin(steps::run(run, step.clone(), steps::Setting::of_step(case, step))),
             Work::Review => return,
         };
         let handle = watch_over(self.inbox.clone(), ticket, case.task.attempt(&work), doing);

@@ -92,7 +92,9 @@ impl Run {
         let recorded: VecDeque<EffectRun> = task.effects.iter().filter(|e| mine(&e.id)).cloned().collect();
         let gates = task.gates.iter().filter(|g| g.work == work && g.attempt == attempt).cloned().collect();
         let facts = facts_of(&case.journal, &work);
-        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, n: 0, heard: 0, task }
+        // Decisions have no attempts: each is carried out once, and its effects are counted on from the journal.
+        let n = if work == Work::Review { u32::try_from(task.seq).unwrap_or(u32::MAX) } else { 0 };
+        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, n, heard: 0, task }
     }
 
     /// States a fact that follows from what this attempt did. Going through the attempt again states the same facts
@@ -306,6 +308,9 @@ fn facts_of(journal: &[Arc<Recorded>], work: &Work) -> VecDeque<Event> {
                 facts.push_back(recorded.event.clone());
             }
             Event::Judged { work: judged, .. } if judged == work => facts.push_back(recorded.event.clone()),
+            Event::Revised { author: Author::Planner | Author::Skeleton, .. } if work == &Work::Planning => {
+                facts.push_back(recorded.event.clone());
+            }
             _ => {}
         }
     }

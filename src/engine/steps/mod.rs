@@ -11,6 +11,7 @@ mod proposal;
 mod transform;
 
 pub(super) use command::arena_fault;
+pub(super) use agent::ask_model;
 pub(super) use hold::item;
 
 use super::case::{Case, Merged};

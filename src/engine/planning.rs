@@ -1,0 +1,239 @@
+//! Planning: step 0. Goal, place and scoped context become a plan document; with no model, a skeleton for the person.
+//!
+//! Invariant: what a planner cannot mend within its rounds becomes a draft with its problems; nothing is thrown away,
+//! and nothing of it runs. Absent: the prompts and rounds themselves (`domain::prompt::planner`).
+
+use super::page::{page_name, study};
+use super::start;
+use super::steps::ask_model;
+use super::work::{Came, Halt, Run};
+use super::world::World;
+use crate::desk::Page;
+use crate::domain::change::Entry;
+use crate::domain::ids::*;
+use crate::domain::plan::{self, Check, Plan, edit, json, render};
+use crate::domain::problem::Severity;
+use crate::domain::prompt::planner::{Planner, PlannerBrief, PlannerMove, PlannerTask};
+use crate::domain::task::event::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What planning starts from, journaled once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Gathered {
+    context: String,
+    references: Vec<(String, String)>,
+    checks: Vec<Check>,
+    because: String,
+    files: String,
+}
+
+/// Files named to the planner at most; the rest is counted.
+const FILES_NAMED: usize = 400;
+
+/// Makes the plan and writes its document.
+///
+/// # Errors
+/// The work must stop.
+pub(super) async fn run(mut run: Run, page: Option<Arc<Page>>) -> Result<Outcome, Halt> {
+    let gathered = match gather(&mut run).await? {
+        Ok(gathered) => gathered,
+        Err(message) => return Ok(Outcome::Failed { cause: Cause::ToolFault, message, ended: None }),
+    };
+    if run.world.model.info().is_none() {
+        return skeleton(&mut run, page, gathered).await;
+    }
+    let mut planner = Planner::start(brief(&run, page.as_deref(), &gathered));
+    loop {
+        match planner.next() {
+            PlannerMove::Model(request) => {
+                let reply = ask_model(&mut run, request).await?;
+                planner.take_reply(reply);
+            }
+            PlannerMove::Done(value) => {
+                let (plan, questions, mut findings) = json::from_json(&value);
+                let text = document(&plan, &questions);
+                findings.extend(compile(&mut run, &text).await?);
+                if findings.is_empty() {
+                    return store(&mut run, page, text, Author::Planner, "the planner's plan".to_owned(), 0).await;
+                }
+                planner.take_findings(findings);
+            }
+            PlannerMove::Draft { plan, text, problems } => {
+                let text = match plan {
+                    Some(value) => {
+                        let (plan, questions, _) = json::from_json(&value);
+                        document(&plan, &questions)
+                    }
+                    None => noted(&run, &text),
+                };
+                let reason = format!("a draft; not mended: {}", problems.join("; "));
+                let errors = u32::try_from(problems.len()).unwrap_or(u32::MAX).max(1);
+                return store(&mut run, page, text, Author::Planner, reason, errors).await;
+            }
+            PlannerMove::Failed(fault) => {
+                return Ok(Outcome::Failed {
+                    cause: Cause::Transport,
+                    message: format!("{} — {}", fault.message, fault.next),
+                    ended: None,
+                });
+            }
+        }
+    }
+}
+
+async fn gather(run: &mut Run) -> Result<Result<Gathered, String>, Halt> {
+    let request = ContentHash::of(format!("gather {}", run.attempt));
+    let (world, goal) = (run.world.clone(), run.task.goal.clone());
+    let came = run
+        .effect(Intent::Snapshot, request, 0, |_| async move {
+            let context = start::context(&world, &goal, &[], &Default::default()).await;
+            let detected = start::detected(&world, &goal).await;
+            let mut references = Vec::new();
+            for path in &goal.references {
+                if let Ok(Entry::File { text, .. }) = world.workspace.read(path).await {
+                    references.push((path.to_string(), text.to_string()));
+                }
+            }
+            let listed = world.workspace.list().await;
+            let mut files: Vec<String> = listed.iter().take(FILES_NAMED).map(|file| file.path.to_string()).collect();
+            if listed.len() > FILES_NAMED {
+                files.push(format!("… and {} more", listed.len() - FILES_NAMED));
+            }
+            let checks = detected.quick.into_iter().chain(detected.full).collect();
+            Ok((Gathered { context, references, checks, because: detected.because, files: files.join("\n") }, None))
+        })
+        .await?;
+    match came {
+        Came::Back(gathered) => Ok(Ok(gathered)),
+        Came::Failed(fault) => Ok(Err(fault.message)),
+        Came::Happened(_) => Err(Halt::Diverged),
+    }
+}
+
+fn brief(run: &Run, page: Option<&Page>, gathered: &Gathered) -> PlannerBrief {
+    let asked = run.task.asked.as_ref();
+    let words = asked.and_then(|asked| asked.words.clone()).unwrap_or_default();
+    let from_plan = asked.is_some_and(|asked| asked.from == PlanFrom::Plan);
+    let done = run.task.steps.iter().filter(|step| step.state.is_over()).map(|step| step.id.to_string()).collect();
+    let task = match page.filter(|_| from_plan) {
+        Some(page) => PlannerTask::Revise {
+            plan: json::to_json(&page.plan),
+            words,
+            notes: edit::notes(&page.text),
+            done,
+        },
+        None => PlannerTask::New,
+    };
+    let mut goal = run.task.goal.clone();
+    if let (PlannerTask::New, Some(more)) = (&task, asked.and_then(|asked| asked.words.as_ref())) {
+        goal.words = format!("{}\n\nMind: {more}", goal.words);
+    }
+    PlannerBrief {
+        goal,
+        context: gathered.context.clone(),
+        references: gathered.references.clone(),
+        checks: gathered.checks.iter().map(super::checks::name).collect(),
+        files: gathered.files.clone(),
+        schema: json::schema(),
+        task,
+    }
+}
+
+/// The compiler's errors for a text, journaled, because they depend on the workspace of the moment.
+async fn compile(run: &mut Run, text: &str) -> Result<Vec<String>, Halt> {
+    let request = ContentHash::of(format!("compile {text}"));
+    let (world, text) = (run.world.clone(), text.to_owned());
+    let came = run
+        .effect(Intent::Snapshot, request, 0, |_| async move { Ok((errors(&world, &text).await, None)) })
+        .await?;
+    match came {
+        Came::Back(findings) => Ok(findings),
+        Came::Failed(fault) => Ok(vec![fault.message]),
+        Came::Happened(_) => Err(Halt::Diverged),
+    }
+}
+
+async fn errors(world: &World, text: &str) -> Vec<String> {
+    let studied = study(world, text).await;
+    let errors = studied.problems.into_iter().filter(|problem| problem.severity == Severity::Error);
+    errors
+        .map(|problem| {
+            let place = text.get(problem.range.clone()).unwrap_or_default().lines().next().unwrap_or_default();
+            format!("{}: {} (at `{place}`)", problem.code, problem.message)
+        })
+        .collect()
+}
+
+fn document(plan: &Plan, questions: &[json::Question]) -> String {
+    edit::with_questions(&render(plan), questions)
+}
+
+/// A document for an answer that was no plan: the goal, and the answer as a note.
+fn noted(run: &Run, answer: &str) -> String {
+    let plan = Plan { title: title(run), goal: run.task.goal.words.clone(), ..Plan::default() };
+    let quoted: String = answer.lines().map(|line| format!("    {line}\n")).collect();
+    format!("{}\n## Notes\n\nThe planner answered this, which is no plan:\n\n{quoted}", render(&plan))
+}
+
+fn title(run: &Run) -> String {
+    let first = run.task.goal.words.lines().next().unwrap_or_default();
+    first.chars().take(80).collect()
+}
+
+/// Scope and detected checks, for the person to fill in (G6).
+async fn skeleton(run: &mut Run, page: Option<Arc<Page>>, gathered: Gathered) -> Result<Outcome, Halt> {
+    let scope = match &run.task.goal.place {
+        Some(place) => vec![place.path.to_string()],
+        None => vec!["src/**".to_owned()],
+    };
+    let plan = plan::skeleton(&title(run), &run.task.goal.words, scope, gathered.checks);
+    let text = format!(
+        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. {}\nA step without a model: `- transform: rename \\`OLD\\` to \\`NEW\\``, with `- write:` and the files it may change.\n",
+        render(&plan),
+        gathered.because
+    );
+    let errors = errors(&run.world, &text).await.len();
+    let reason = "no model is configured: scope and detected checks".to_owned();
+    store(run, page, text, Author::Skeleton, reason, u32::try_from(errors).unwrap_or(u32::MAX)).await
+}
+
+/// Stores the revision, then writes its document. A text that a person has there and that no revision holds is kept
+/// beside it.
+async fn store(
+    run: &mut Run,
+    page: Option<Arc<Page>>,
+    text: String,
+    author: Author,
+    reason: String,
+    errors: u32,
+) -> Result<Outcome, Halt> {
+    let world = run.world.clone();
+    let digest = plan::normal(&plan::parse(&text).plan, &super::page::versions(&world)).digest;
+    let number = u32::try_from(run.task.revisions.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let revision = RevisionRef { number, digest: digest.short().to_owned() };
+    let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(Halt::Store)?;
+    let known = run.task.revisions.iter().any(|known| known.name.digest == revision.digest);
+    if !known {
+        run.state(Event::Revised { revision: revision.clone(), text: hash, author, reason: reason.clone(), errors }).await?;
+    }
+    let name = page_name(&run.task);
+    if let Some(page) = page
+        && let Ok(Some(there)) = world.workspace.read_page(&run.task.id, &name).await
+        && *there != *page.text
+    {
+        let beside = format!("log/before-r{number}.plan.md");
+        if let Err(refusal) = world.workspace.write_page(&run.task.id, &beside, &there).await {
+            return Ok(Outcome::Blocked {
+                cause: Cause::Conflict,
+                message: format!("the plan document was edited meanwhile and could not be kept beside: {refusal}"),
+            });
+        }
+    }
+    if let Err(refusal) = world.workspace.write_page(&run.task.id, &name, &text).await {
+        let message = format!("the plan stands, but its document could not be written: {refusal}");
+        return Ok(Outcome::Failed { cause: Cause::ToolFault, message, ended: None });
+    }
+    let summary = run.payload(format!("{revision}: {reason}")).await?;
+    Ok(Outcome::Done { verified: errors == 0, summary })
+}

@@ -1,0 +1,110 @@
+//! What a request starts from: scoped code, references, what the project is checked with.
+//!
+//! Invariant: gathered once for each attempt and journaled; a restart sees the same bytes. Absent: deciding what a
+//! model may do with it.
+
+use super::overlay::Overlay;
+use super::world::World;
+use crate::domain::agent::CallForm;
+use crate::domain::change::Entry;
+use crate::domain::context;
+use crate::domain::ids::*;
+use crate::domain::policy::detect::{self, Detected, MANIFESTS};
+use crate::domain::policy::paths;
+use crate::domain::task::action::{Goal, Place};
+use crate::ports::Source;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The text of every file of the workspace that context may be made from, read when it is asked for.
+async fn texts(world: &World, over: &Overlay, wanted: impl Fn(&WorkspacePath) -> bool) -> BTreeMap<WorkspacePath, Arc<str>> {
+    let mut texts = BTreeMap::new();
+    for file in world.workspace.list().await {
+        if !wanted(&file.path) || paths::is_secret(&file.path) {
+            continue;
+        }
+        let entry = match over.get(&file.path) {
+            Some(entry) => Ok(entry.clone()),
+            None => world.workspace.read(&file.path).await,
+        };
+        if let Ok(Entry::File { text, .. }) = entry {
+            texts.insert(file.path, text);
+        }
+    }
+    texts
+}
+
+/// Scoped code for a goal and the files that a step names (D1).
+pub(super) async fn context(world: &World, goal: &Goal, named: &[(String, Option<String>)], over: &Overlay) -> String {
+    let table = world.syntax.table();
+    let known = |path: &WorkspacePath| table.files.contains_key(path) || named.iter().any(|(glob, _)| paths::covers(glob, path));
+    let texts = texts(world, over, known).await;
+    let read = |path: &WorkspacePath| texts.get(path).cloned();
+    let imports = |path: &WorkspacePath, text: &str| {
+        world.syntax.imports(&Source { path: path.clone(), text: Arc::from(text) })
+    };
+    let place = goal.place.clone().or_else(|| place_of(named, &read, world));
+    let scoped = context::scope(&goal.words, place.as_ref(), &read, &table, &imports, world.limits.context);
+    scoped.render()
+}
+
+/// The first focus of a step, as a place; else its first file.
+fn place_of(
+    named: &[(String, Option<String>)],
+    read: &dyn Fn(&WorkspacePath) -> Option<Arc<str>>,
+    world: &World,
+) -> Option<Place> {
+    let (path, focus) = named.iter().find(|(_, focus)| focus.is_some()).or_else(|| named.first())?;
+    let path = WorkspacePath::new(path).ok()?;
+    let text = read(&path)?;
+    let lines = focus.as_ref().and_then(|focus| {
+        let outline = world.syntax.outline(&Source { path: path.clone(), text: text.clone() });
+        let range = outline.named(focus).next()?.range.clone();
+        let line = |byte: usize| text.get(..byte).map_or(0, |head| head.matches('\n').count());
+        let first = u32::try_from(line(range.start)).ok()?.saturating_add(1);
+        let last = u32::try_from(line(range.end.saturating_sub(1))).ok()?.saturating_add(1);
+        Some((first, last))
+    });
+    Some(Place { path, lines })
+}
+
+/// How the configured model writes calls, as far as it was seen.
+pub(super) async fn call_form(world: &World) -> CallForm {
+    let Some(info) = world.model.info() else { return CallForm::default() };
+    let known = world.store.recall(&form_key(&info.name)).await.ok().flatten();
+    known.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// Remembers it for the next step.
+pub(super) async fn keep_call_form(world: &World, form: CallForm) {
+    let Some(info) = world.model.info() else { return };
+    let Ok(text) = serde_json::to_string(&form) else { return };
+    if let Err(fault) = world.store.remember(&form_key(&info.name), text).await {
+        tracing::warn!(%fault, "the model's call form was not remembered; it is found out again next time");
+    }
+}
+
+fn form_key(model: &str) -> String {
+    format!("call-form {model}")
+}
+
+/// The checks that the project itself suggests.
+pub(super) async fn detected(world: &World, goal: &Goal) -> Detected {
+    let mut files: Vec<(WorkspacePath, Option<Arc<str>>)> = Vec::new();
+    for file in world.workspace.list().await {
+        let text = if MANIFESTS.contains(&file.path.file_name()) {
+            match world.workspace.read(&file.path).await {
+                Ok(Entry::File { text, .. }) => Some(text),
+                Ok(Entry::Absent) | Err(_) => None,
+            }
+        } else {
+            None
+        };
+        files.push((file.path, text));
+    }
+    let seen: Vec<(WorkspacePath, Option<&str>)> = files.iter().map(|(path, text)| (path.clone(), text.as_deref())).collect();
+    match &goal.place {
+        Some(place) => detect::detect_at(&seen, &place.path),
+        None => detect::detect(&seen),
+    }
+}
