@@ -121,7 +121,7 @@ impl CopyArena {
         })
         .await?;
         let given = synced.map_err(ArenaFault::View)?;
-        let place = run::Place { base: view.tree().to_owned(), user: self.root.clone(), outside: false };
+        let place = run::Place { base: view.tree().to_owned(), user: self.root.clone() };
         let ran = run::run(order, &place, self.limits, output).await?;
         let (view, wrote) = blocking(move || {
             let mut view = view;
@@ -149,7 +149,7 @@ impl CopyArena {
 
     async fn run_outside(&self, order: &RunOrder, output: Deltas) -> Result<RunOutcome, ArenaFault> {
         let view = self.view(Vec::new()).await?;
-        let place = run::Place { base: self.root.clone(), user: self.root.clone(), outside: true };
+        let place = run::Place { base: self.root.clone(), user: self.root.clone() };
         let ran = run::run(order, &place, self.limits, output).await?;
         Ok(RunOutcome {
             ended: ran.ended,

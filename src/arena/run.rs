@@ -28,8 +28,6 @@ pub(super) struct Place {
     pub(super) base: PathBuf,
     /// The user's root.
     pub(super) user: PathBuf,
-    /// In the workspace itself.
-    pub(super) outside: bool,
 }
 
 /// What came of it.

@@ -241,7 +241,12 @@ async fn links_stay_inside_and_a_commands_link_is_no_way_out() {
     let outcome = run(&arena, &script, laid(&[])).await;
     insta::assert_snapshot!(render(&outcome), @r"
     Exit(0)
-    useruserabsolute -> src
+    userusersrc
+
+    [planwright: not in the copy: out (a link that leads out), src/up (a link that leads out)]
+    [planwright: dropped: src was made, but is no regular file]
+    [planwright: dropped: src/a.txt was written, but lies behind a link that the command made]
+    [planwright: dropped: target was written, but is no regular file]
     ");
     run(&arena, "echo changed > src/a.txt; cat target", laid(&[("src/a.txt", Some("proposed"))])).await;
     assert_eq!(std::fs::read_to_string(outside.path().join("a.txt")).unwrap(), "outside");
@@ -268,7 +273,7 @@ async fn a_command_gets_a_scrubbed_environment_its_key_and_no_input() {
     MODE=quick
     PLANWRIGHT_IDEMPOTENCY_KEY=t1/announce
     TERM=dumb
-    TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-c9c0a3c4f1f3ba0e-01
+    TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-906e35b7802db526-01
     said in tools
     err
     out

@@ -75,6 +75,10 @@ fn made(view: &View) -> Vec<WorkspacePath> {
 
 fn read(tree: &Path, path: &WorkspacePath) -> Result<Entry, String> {
     let at = tree.join(path.as_str());
+    let folders = Path::new(path.as_str()).ancestors().skip(1);
+    if folders.into_iter().any(|folder| tree.join(folder).is_symlink()) {
+        return Err("lies behind a link that the command made".to_owned());
+    }
     let meta = std::fs::symlink_metadata(&at).map_err(|error| error.to_string())?;
     if !meta.is_file() {
         return Err("is no regular file".to_owned());
