@@ -17,6 +17,7 @@ mod run;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod tracked;
 mod wrote;
 
 pub use environment::host_marker;
@@ -131,8 +132,9 @@ impl CopyArena {
             (view, wrote)
         })
         .await?;
-        let tree = format!("{}/", view.tree().display());
-        let mut text = ran.output.replace(&tree, "");
+        // Whoever reads a message wants the path in the workspace, not in the cache.
+        let tree = view.tree().display().to_string();
+        let mut text = ran.output.replace(&format!("{tree}/"), "").replace(&tree, ".");
         for note in given.notes.iter().chain(&wrote.notes) {
             text.push_str(&format!("\n[planwright: {note}]"));
         }

@@ -10,7 +10,8 @@ use super::environment::{COMMAND_MARK, HOST_MARK, host_marker};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeSet;
 
-/// The processes of one command. Dropping it ends them.
+/// The processes of one command. Dropping it ends them there and then, for the milliseconds that takes: a cancelled
+/// command must not run on because no worker was free.
 pub(super) struct Tree {
     leader: Pid,
     token: String,

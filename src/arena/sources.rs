@@ -1,11 +1,14 @@
-//! What a view consists of: the workspace's unignored files with the change set laid over them, each with its hash.
+//! What a view consists of: the workspace's tracked and unignored files with the change set laid over them, each with
+//! its hash.
 //!
 //! Invariant: a hash is remembered only with the file's stamp, and only when the file was at rest while it was read;
 //! else it is read again. The hash of a text is the same whether it comes from disk or from the change set.
-//! Absent: tracked files that an ignore rule matches (git's index is not read), empty folders, and anything of git.
+//! Absent: empty folders, and anything of git.
 
+use super::tracked::tracked;
 use crate::domain::change::Entry;
 use crate::domain::ids::{ContentHash, WorkspacePath};
+use ignore::gitignore::Gitignore;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -18,6 +21,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Timestamps come from a clock of at most 10 ms and, on some file systems, 2 s: a file changed so shortly before it
 /// was read may change again without its stamp showing it.
 const REST_NS: i64 = 2_000_000_000;
+
+/// Names what planwright must not touch or show, tracked or not.
+const OWN_IGNORE: &str = ".planwrightignore";
 
 /// Folders that builds and package managers fill. They are a copy's own and outlive a command.
 const BUILD_FOLDERS: [&str; 22] = [
@@ -139,6 +145,7 @@ impl Sources {
         let mut inputs = Inputs::default();
         let mut left_out = Vec::new();
         let laid: BTreeSet<&WorkspacePath> = overlay.iter().map(|(path, _)| path).collect();
+        let mut private = Vec::new();
         for found in walk(&self.root, true).build() {
             let found = match found {
                 Ok(found) => found,
@@ -147,18 +154,34 @@ impl Sources {
                     continue;
                 }
             };
-            let Some(kind) = found.file_type().filter(|kind| !kind.is_dir()) else { continue };
+            if found.file_type().is_none_or(|kind| kind.is_dir()) {
+                continue;
+            }
             let Some(path) = workspace_path(&self.root, found.path()) else {
                 left_out.push(format!("{} (its name)", found.path().display()));
                 continue;
             };
-            if laid.contains(&path) {
-                continue;
+            if path.file_name() == OWN_IGNORE {
+                private.push(Gitignore::new(found.path()).0);
             }
-            let input = if kind.is_symlink() { self.link(&path) } else { self.file(&path) };
-            match input {
-                Ok(input) => drop(inputs.files.insert(path, input)),
-                Err(reason) => left_out.push(format!("{path} ({reason})")),
+            if !laid.contains(&path) {
+                self.take(path, &mut inputs, &mut left_out);
+            }
+        }
+        // Git goes on tracking a file that a rule added later ignores (lock files, vendored builds).
+        let hidden = |path: &WorkspacePath| {
+            let at = self.at(path);
+            private
+                .iter()
+                .any(|rules| at.starts_with(rules.path()) && rules.matched_path_or_any_parents(&at, false).is_ignore())
+        };
+        for path in tracked(&self.root) {
+            let known = laid.contains(&path) || inputs.files.contains_key(&path);
+            // Not where a folder has become a link since: that would read what lies behind it.
+            let behind = || Path::new(path.as_str()).ancestors().skip(1).any(|at| self.root.join(at).is_symlink());
+            let there = || std::fs::symlink_metadata(self.at(&path)).is_ok_and(|meta| !meta.is_dir()) && !behind();
+            if !known && !hidden(&path) && there() {
+                self.take(path, &mut inputs, &mut left_out);
             }
         }
         for (path, entry) in overlay {
@@ -177,6 +200,14 @@ impl Sources {
             inputs.notes.push(format!("not in the copy: {}", left_out.join(", ")));
         }
         Ok(inputs)
+    }
+
+    fn take(&self, path: WorkspacePath, inputs: &mut Inputs, left_out: &mut Vec<String>) {
+        let is_link = self.at(&path).is_symlink();
+        match if is_link { self.link(&path) } else { self.file(&path) } {
+            Ok(input) => drop(inputs.files.insert(path, input)),
+            Err(reason) => left_out.push(format!("{path} ({reason})")),
+        }
     }
 
     fn file(&self, path: &WorkspacePath) -> Result<Input, String> {
@@ -275,7 +306,7 @@ pub(super) fn walk(root: &Path, user: bool) -> ignore::WalkBuilder {
         .git_exclude(user)
         .require_git(false)
         .follow_links(false)
-        .add_custom_ignore_filename(".planwrightignore")
+        .add_custom_ignore_filename(OWN_IGNORE)
         .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some(".git" | ".planwright")));
     walk
 }

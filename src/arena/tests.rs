@@ -131,6 +131,35 @@ async fn a_view_is_the_unignored_files_under_the_change_set() {
 }
 
 #[tokio::test]
+async fn what_git_tracks_is_in_the_view_though_a_rule_ignores_it() {
+    let place = Place::new(&[
+        (".gitignore", "*.lock\ndist/\n"),
+        (".planwrightignore", "own.lock\n"),
+        ("dist/a.js", "a"),
+        ("dist/built.js", "not tracked"),
+        ("own.lock", "x"),
+        ("x.lock", "kept"),
+        ("new.lock", "not tracked"),
+    ]);
+    let git = |words: &str| {
+        let mut git = std::process::Command::new("git");
+        git.arg("-C").arg(place.ws.path()).args(words.split(' ')).output().unwrap()
+    };
+    git("init -q");
+    place.write("moved/secret", "tracked once");
+    assert!(git("add -f dist/a.js own.lock x.lock moved/secret").status.success());
+    std::fs::rename(place.ws.path().join("moved"), place.cache.path().join("moved")).unwrap();
+    symlink(place.cache.path().join("moved"), place.ws.path().join("moved")).unwrap();
+    for version in ["2", "4"] {
+        assert!(git(&format!("update-index --index-version {version}")).status.success());
+        let outcome = run(&place.arena(), "find . -type f | sort", laid(&[])).await;
+        let expect = "Exit(0)\n./.gitignore\n./.planwrightignore\n./dist/a.js\n./x.lock\n\n\
+                      [planwright: not in the copy: moved (a link that leads out)]";
+        assert_eq!(render(&outcome), expect, "index version {version}");
+    }
+}
+
+#[tokio::test]
 async fn the_hash_of_a_view_is_the_same_told_and_run_and_follows_content_alone() {
     let place = Place::new(&[("a.txt", "1"), ("b.txt", "2")]);
     let arena = place.arena();
@@ -179,6 +208,24 @@ async fn a_build_by_time_notices_that_a_hunk_was_rejected() {
         said.push(run(&place.arena(), script, overlay).await.output.replace('\n', " "));
     }
     assert_eq!(said, ["41 1 ", "42 1 ", "41 1 "]);
+}
+
+/// X1 with the build tool it was measured on: seconds do not help here, cargo compares to the nanosecond.
+#[tokio::test]
+async fn cargo_rebuilds_after_a_reject_and_only_then() {
+    let place = Place::new(&[
+        ("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2024\"\n[lib]\ndoctest = false\n"),
+        ("src/lib.rs", "mod v;\n#[test]\nfn answers() { assert_eq!(v::V, 42) }\n"),
+        ("src/v.rs", "pub const V: u8 = 41;\n"),
+    ]);
+    let accepted = || laid(&[("src/v.rs", Some("pub const V: u8 = 42;\n"))]);
+    let mut seen = Vec::new();
+    for overlay in [accepted(), accepted(), laid(&[])] {
+        let outcome = run(&place.arena(), "cargo test --offline", overlay).await;
+        seen.push((outcome.ended == Ended::Exit(0), outcome.output.contains("Compiling x")));
+    }
+    // As `(passed, built)`: the second run is warm, the third must not trust what the first two built.
+    assert_eq!(seen, [(true, true), (true, false), (false, true)]);
 }
 
 #[tokio::test]
