@@ -16,7 +16,7 @@ pub(super) const COMMAND_MARK: &str = "PLANWRIGHT_COMMAND";
 /// Names the host they belong to: process id and start time.
 pub(super) const HOST_MARK: &str = "PLANWRIGHT_HOST";
 
-const PASSED: [&str; 24] = [
+pub(super) const PASSED: [&str; 24] = [
     "HOME",
     "USER",
     "LOGNAME",
@@ -44,7 +44,7 @@ const PASSED: [&str; 24] = [
 ];
 
 /// Programs talk to a file: no colours, no progress bars, no pagers, no questions.
-const QUIET: [(&str, &str); 7] = [
+pub(super) const QUIET: [(&str, &str); 7] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("CARGO_TERM_COLOR", "never"),
