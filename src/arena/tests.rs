@@ -392,7 +392,7 @@ async fn the_whole_tree_ends_with_the_command() {
 async fn the_whole_tree_ends_at_the_time_limit() {
     let place = Place::new(&[]);
     let mut asked = order(&format!("trap 'echo bye; exit 0' TERM; {BROOD} sleep 60 & wait"), laid(&[]));
-    asked.timeout = Duration::from_millis(700);
+    asked.timeout = Duration::from_secs(2);
     let outcome = place.arena().run(asked, silent()).await.unwrap();
     assert_eq!((outcome.ended, outcome.output.as_str()), (Ended::Timeout, "up\nbye\n"));
     for pid in brood(&place) {
@@ -466,7 +466,7 @@ async fn a_formatter_gets_the_text_and_nothing_else() {
         ("gone".to_owned(), vec!["no-such-formatter".to_owned()]),
         ("void".to_owned(), sh("cat > /dev/null")),
     ];
-    let limits = Limits { format: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { format: Duration::from_millis(1_500), ..Limits::default() };
     let arena = CopyArena::new(place.ws.path(), place.cache.path(), formatters, limits).unwrap();
     for (name, expect) in
         [("a.up", Some("TEXT\n")), ("a.bad", None), ("a.slow", None), ("a.gone", None), ("a.void", None), ("a", None)]
