@@ -3,5 +3,7 @@
 //! Invariant: an in-memory port keeps the promises of its trait, so that what passes on it holds on the real one.
 //! Absent: anything the shipped binary uses.
 
+pub mod memory_arena;
 pub mod memory_store;
+
 pub use memory_store::MemoryStore;

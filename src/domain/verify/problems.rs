@@ -1,0 +1,196 @@
+//! Reading what compilers and test runners print.
+//!
+//! Invariant: a place is reported only if the text names it; nothing is guessed. The digest for the agent is bounded,
+//! errors first, and free of control characters. Absent: warnings (they fail nothing) and the formats that only
+//! machines read; a tool that prints neither a known form nor an error line is quoted by its last lines.
+
+use super::one_line;
+use crate::domain::ids::WorkspacePath;
+use crate::domain::task::facts::{Ended, RunOutcome};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// A place in a file that a program complained about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Where.
+    pub path: WorkspacePath,
+    /// 1-based.
+    pub line: u32,
+    /// In the program's words, one line.
+    pub message: String,
+}
+
+/// Characters of a digest: about 1,500 tokens, so that two repair rounds do not fill a small window.
+const DIGEST: usize = 6_000;
+/// Lines of one error's block; what follows are notes on notes.
+const BLOCK: usize = 24;
+/// Lines of the end of the output, where summaries stand.
+const ENDING: usize = 30;
+
+macro_rules! pattern {
+    ($name:ident, $text:literal) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| {
+            #[allow(clippy::expect_used, reason = "a literal; every test of this module compiles it")]
+            Regex::new($text).expect("a valid pattern")
+        });
+    };
+}
+
+pattern!(ESCAPES, r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)");
+pattern!(RUSTC_HEAD, r"^error(?:\[(?P<code>\w+)\])?: (?P<message>.+)$");
+pattern!(RUSTC_PLACE, r"^\s*--> (?P<path>.+?):(?P<line>\d+):\d+$");
+pattern!(PANIC, r"^thread '(?P<test>[^']*)' (?:\(\d+\) )?panicked at (?P<path>[^':\s][^':]*):(?P<line>\d+):\d+:?$");
+pattern!(PANIC_OLD, r"^thread '(?P<test>[^']*)' panicked at '(?P<message>.*)', (?P<path>[^:]+):(?P<line>\d+):\d+$");
+pattern!(PYTHON_PLACE, r#"^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)"#);
+pattern!(PYTHON_END, r"^(?:E\s+)?(?P<message>[A-Z]\w*(?:\.\w+)*(?:Error|Exception|Exit|Interrupt)\b.*)$");
+pattern!(TSC, r"^(?P<path>[^\s(]+)\((?P<line>\d+),\d+\): (?P<message>error.*)$");
+pattern!(GENERIC, r"^\s*(?:\./)?(?P<path>[\w./@+-]*\w\.[A-Za-z]\w*):(?P<line>\d+)(?::\d+)?: *(?P<message>\S.*)$");
+pattern!(HARMLESS, r"^(?i:warning|note|info|remark|help)\b");
+pattern!(FAILED_TEST, r"^(?:test (?P<rust>.+) \.\.\. FAILED|--- FAIL: (?P<go>\S+)|FAILED (?P<pytest>\S+).*)$");
+pattern!(ERROR_LINE, r"(?i)^\W*(?:\w+: )?(?:fatal|error|failed|failure|panic|exception)\b");
+
+/// Every place that the output complains about, in its order, each once.
+pub fn problems(output: &str) -> Vec<Found> {
+    let clean = clean(output);
+    let lines: Vec<&str> = clean.lines().collect();
+    let mut found: Vec<Found> = Vec::new();
+    let mut python: Option<(&str, &str)> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let rest = lines.get(at + 1..).unwrap_or_default();
+        let new = if let Some(head) = RUSTC_HEAD.captures(line) {
+            let place = rest.iter().take_while(|line| !line.is_empty()).find_map(|line| RUSTC_PLACE.captures(line));
+            let code = head.name("code").map(|code| format!("[{}]", code.as_str())).unwrap_or_default();
+            let message = format!("error{code}: {}", &head["message"]);
+            place.and_then(|place| Found::new(&place["path"], &place["line"], &message))
+        } else if let Some(panic) = PANIC.captures(line) {
+            let message = panic_message(&panic["test"], rest);
+            Found::new(&panic["path"], &panic["line"], &message)
+        } else if let Some(panic) = PANIC_OLD.captures(line) {
+            Found::new(&panic["path"], &panic["line"], &format!("{}: {}", &panic["test"], &panic["message"]))
+        } else if let Some(place) = PYTHON_PLACE.captures(line) {
+            // The innermost frame stands last, and the error after it.
+            python = place.name("path").zip(place.name("line")).map(|(path, line)| (path.as_str(), line.as_str()));
+            None
+        } else if let Some((end, (path, line))) = PYTHON_END.captures(line).zip(python) {
+            python = None;
+            Found::new(path, line, &end["message"])
+        } else {
+            let place = TSC.captures(line).or_else(|| GENERIC.captures(line));
+            place
+                .filter(|place| !HARMLESS.is_match(&place["message"]))
+                .and_then(|place| Found::new(&place["path"], &place["line"], &place["message"]))
+        };
+        found.extend(new.filter(|new| !found.contains(new)));
+    }
+    found
+}
+
+impl Found {
+    fn new(path: &str, line: &str, message: &str) -> Option<Self> {
+        let (path, line) = (WorkspacePath::new(path).ok()?, line.parse().ok()?);
+        Some(Self { path, line, message: one_line(message) })
+    }
+}
+
+/// What an assertion says after "panicked at": the message and both sides.
+fn panic_message(test: &str, rest: &[&str]) -> String {
+    let more = rest.iter().skip(1).take(2).map(|line| line.trim());
+    let sides = more.filter(|line| line.starts_with("left:") || line.starts_with("right:"));
+    let said: Vec<&str> = rest.first().map(|line| line.trim()).into_iter().chain(sides).collect();
+    format!("{test}: {}", said.join(", "))
+}
+
+/// The line that tells a person most about why a command failed.
+pub(super) fn first_error(output: &str) -> Option<String> {
+    if let Some(found) = problems(output).first() {
+        return Some(format!("{}:{}: {}", found.path, found.line, found.message));
+    }
+    let clean = clean(output);
+    let mut lines = clean.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("[planwright: "));
+    let line = lines.clone().find(|line| ERROR_LINE.is_match(line)).or_else(|| lines.next_back());
+    line.map(one_line)
+}
+
+/// What goes back to the agent after a failed check: how it ended, each error with its block, the tests that failed,
+/// the end of the output. At most 6,000 characters, the most useful first.
+pub fn digest_for_agent(outcome: &RunOutcome) -> String {
+    let clean = clean(&outcome.output);
+    let ended = match outcome.ended {
+        Ended::Exit(code) => format!("It exited with {code}."),
+        Ended::Signal(signal) => format!("It died by signal {signal}."),
+        Ended::Timeout => format!("It was stopped at its time limit after {} s.", outcome.millis / 1_000),
+        Ended::OutputLimit => format!("It was stopped after {} bytes of output.", outcome.bytes),
+        Ended::Cancelled => "It was cancelled.".to_owned(),
+    };
+    let whole = format!("{ended}\n{}", clean.trim_end());
+    if whole.chars().count() <= DIGEST {
+        return whole;
+    }
+    let lines: Vec<&str> = clean.lines().collect();
+    let mut digest = Digest { left: DIGEST, text: String::new() };
+    digest.add(&ended);
+    let failed: Vec<&str> = lines.iter().filter_map(|line| failed_test(line)).collect();
+    if !failed.is_empty() {
+        digest.add(&format!("Failed tests: {}", failed.join(", ")));
+    }
+    for (at, _) in lines.iter().enumerate().filter(|(_, line)| begins_a_block(line)) {
+        let block = lines.get(at..).unwrap_or_default().iter().take(BLOCK);
+        let block: Vec<&str> = block.copied().take_while(|line| !line.trim().is_empty()).collect();
+        digest.add(&block.join("\n"));
+    }
+    let ending = lines.get(lines.len().saturating_sub(ENDING)..).unwrap_or_default().join("\n");
+    digest.add(&format!("The end of the output:\n{ending}"));
+    digest.text
+}
+
+fn begins_a_block(line: &str) -> bool {
+    let generic = || GENERIC.captures(line).is_some_and(|place| !HARMLESS.is_match(&place["message"]));
+    RUSTC_HEAD.is_match(line)
+        || PANIC.is_match(line)
+        || PANIC_OLD.is_match(line)
+        || TSC.is_match(line)
+        || line.starts_with("Traceback (most recent call last)")
+        || generic()
+}
+
+fn failed_test(line: &str) -> Option<&str> {
+    let captures = FAILED_TEST.captures(line)?;
+    let name = captures.name("rust").or_else(|| captures.name("go")).or_else(|| captures.name("pytest"));
+    name.map(|name| name.as_str())
+}
+
+/// Text with room left; what does not fit is cut, and then nothing more is taken.
+struct Digest {
+    left: usize,
+    text: String,
+}
+
+impl Digest {
+    fn add(&mut self, part: &str) {
+        if self.left == 0 || part.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+            self.left = self.left.saturating_sub(2);
+        }
+        match part.char_indices().nth(self.left) {
+            None => {
+                self.text.push_str(part);
+                self.left = self.left.saturating_sub(part.chars().count());
+            }
+            Some((cut, _)) => {
+                self.text.push_str(part.get(..cut.saturating_sub(1)).unwrap_or_default());
+                self.text.push('…');
+                self.left = 0;
+            }
+        }
+    }
+}
+
+/// Without escape sequences and control characters other than line ends and tabs.
+fn clean(output: &str) -> String {
+    let plain = ESCAPES.replace_all(output, "");
+    plain.replace("\r\n", "\n").chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+}
