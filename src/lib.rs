@@ -1,4 +1,4 @@
-//! planwright: an editor-integrated coding-agent server (being written)
+#![doc = include_str!("architecture.md")]
 
 pub mod domain;
 pub mod ports;
@@ -14,7 +14,10 @@ pub mod syntax;
 pub mod workspace;
 
 pub mod cli;
+pub mod clock;
 pub mod config;
+
+pub mod app;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -60,6 +60,8 @@ impl Owner {
                 Err(refusal) => Err(refusal),
             },
         };
+        // Whoever was answered and looks at once sees what the action changed.
+        self.publish().await;
         let _asker_gone = answer.send(result);
     }
 

@@ -5,6 +5,7 @@
 use super::handle::Asked;
 use super::work::Halt;
 use crate::domain::ids::*;
+use crate::domain::task::action::{Refusal, Reply};
 use crate::domain::task::event::{Ask, Event, Recorded};
 use crate::ports::Durability;
 use tokio::sync::oneshot;
@@ -40,6 +41,15 @@ pub enum Input {
         ticket: Ticket,
         /// Why it stopped.
         halt: Option<Halt>,
+    },
+    /// Work under way has an answer for a person; it is given when the desk shows what it did.
+    Answered {
+        /// Whose.
+        task: TaskId,
+        /// The answer.
+        result: Result<Reply, Refusal>,
+        /// Where it goes.
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
     },
     /// A line of progress; never journaled.
     Line {

@@ -131,6 +131,13 @@ impl Owner {
                 let _work_gone = answer.send(halt);
             }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
+            Input::Answered { task, result, answer } => {
+                if let Some(case) = self.cases.get_mut(&task) {
+                    case.stale = true;
+                }
+                self.publish().await;
+                let _asker_gone = answer.send(result);
+            }
             Input::Line { task, line } => self.line(&task, line),
             Input::Changed(paths) => {
                 for case in self.cases.values_mut() {
@@ -446,7 +453,7 @@ impl Owner {
     }
 
     /// Shows the world as it now is.
-    async fn publish(&mut self) {
+    pub(super) async fn publish(&mut self) {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }

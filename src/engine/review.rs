@@ -188,25 +188,20 @@ pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
             Ok(None) => {}
             Ok(Some(why)) => failed.push(why),
             Err(halt) => {
-                let _asker_gone = answer.send(Err(refuse(
-                    RefusalKind::Broken,
-                    format!("the decision is noted, but {path} could not be written: {halt:?}"),
-                    "planwright doctor",
-                )));
+                let message = format!("the decision is noted, but {path} could not be written: {halt:?}");
+                run.answer(answer, Err(refuse(RefusalKind::Broken, message, "planwright doctor")));
                 return Err(halt);
             }
         }
     }
     let task = run.task.id.clone();
-    let _asker_gone = answer.send(if failed.is_empty() {
+    let result = if failed.is_empty() {
         Ok(Reply { task, message: said })
     } else {
-        Err(refuse(
-            RefusalKind::WrongState,
-            failed.join("\n"),
-            format!("planwright review {task} shows what stands where"),
-        ))
-    });
+        let next = format!("planwright review {task} shows what stands where");
+        Err(refuse(RefusalKind::WrongState, failed.join("\n"), next))
+    };
+    run.answer(answer, result);
     Ok(())
 }
 

@@ -1,0 +1,433 @@
+//! The composition root: the only file that knows every module. Configuration becomes ports, ports become an engine,
+//! an engine becomes this process's host or another one is attached to.
+//!
+//! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
+
+use crate::arena::{self, CopyArena};
+use crate::cli::{self, Exit, Here, House, Parsed, Port, Terminal};
+use crate::clock::SystemClock;
+use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
+use crate::desk::{Query, Surroundings, View};
+use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
+use crate::domain::task::decide::refuse;
+use crate::engine::{self, EngineHandle, Limits, Running, Update, World};
+use crate::host::{self, Handle, StateDir};
+use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
+use crate::ports::{Fut, Model, Store, StoreFault, Workspace};
+use crate::store::{Opened, Sqlite};
+use crate::syntax::{Index, Stamped, TreeSitter};
+use crate::workspace::{Disk, watch};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::UNIX_EPOCH;
+use tokio::sync::broadcast;
+
+/// Runs one command line to its exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(_) => return Exit::Failed.code(),
+    };
+    let exit = runtime.block_on(run(arguments));
+    // A blocked reader of standard input would hold the runtime's end until the pipe closes.
+    runtime.shutdown_background();
+    exit.code()
+}
+
+async fn run(arguments: Vec<OsString>) -> Exit {
+    let environment = Environment::of_process();
+    let mut io = Terminal::of_process(actor(&environment));
+    let parsed = match cli::parse(arguments.into_iter().skip(1)) {
+        Ok(parsed) => parsed,
+        Err(not) => return cli::say_not_an_action(&mut io, &not),
+    };
+    match serve(&parsed, &environment, &mut io).await {
+        Ok(exit) => exit,
+        Err(refusal) => cli::say_refusal(&mut io, &refusal, parsed.json),
+    }
+}
+
+async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) -> Result<Exit, Refusal> {
+    if parsed.verb == cli::table::Verb::Tour {
+        return Ok(cli::tour::run(parsed, io).await);
+    }
+    let config = crate::config::load(environment, &Arguments::default())
+        .map_err(|fault| refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started"))?;
+    let cwd = std::env::current_dir().and_then(|dir| dir.canonicalize()).map_err(|error| {
+        refuse(RefusalKind::Broken, format!("the working directory cannot be used: {error}"), "go to a folder that exists")
+    })?;
+    let site = Site::open(config, environment.clone(), cwd)?;
+    log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
+    let house = site.house();
+    if !parsed.needs_engine() {
+        if parsed.verb == cli::table::Verb::Doctor {
+            return Ok(doctor(parsed, io, &site, &house).await);
+        }
+        return Ok(cli::run_alone(parsed, io, &house, Err(refuse(RefusalKind::NotFound, "not asked", ""))));
+    }
+    let joined = Joined::new(Arc::new(site)).await?;
+    let exit = cli::run(parsed, &joined, io, &house).await;
+    joined.leave().await;
+    Ok(exit)
+}
+
+async fn doctor(parsed: &Parsed, io: &mut Terminal, site: &Site, house: &House) -> Exit {
+    if parsed.has("end-host") {
+        let ended = host::end_holder(&site.state).await;
+        return match ended {
+            Ok(Some((holder, children))) => {
+                io.print(&format!("ended {} and {children} of its commands\n", holder.describe()));
+                Exit::Done
+            }
+            Ok(None) => {
+                io.print("no process holds this workspace\n");
+                Exit::Done
+            }
+            Err(refusal) => cli::say_refusal(io, &refusal, parsed.json),
+        };
+    }
+    let surroundings = match Joined::new(Arc::new(site.clone())).await {
+        Ok(joined) => {
+            let view = joined.ask(Query::Surroundings).await;
+            joined.leave().await;
+            view.and_then(|view| match view {
+                View::Surroundings(found) => Ok(found),
+                _ => Err(refuse(RefusalKind::Broken, "the desk answered something else", "report this as a defect")),
+            })
+        }
+        Err(refusal) => Err(refusal),
+    };
+    let surroundings = surroundings.map(|found: Surroundings| with_probe(found, site));
+    let surroundings = match surroundings {
+        Ok(found) => Ok(found.await),
+        Err(refusal) => Err(refusal),
+    };
+    cli::run_alone(parsed, io, house, surroundings)
+}
+
+/// What the configured server says of itself, as a remark.
+async fn with_probe(mut found: Surroundings, site: &Site) -> Surroundings {
+    let Some(strong) = &site.config.strong else { return found };
+    let model = OpenAi::new(settings(strong, &site.environment), Arc::new(SystemClock), Arc::new(NoMemory));
+    let probe = model.probe().await;
+    found.remarks.push(match &probe.models {
+        Ok(models) => format!(
+            "the model server {} answers; {} models, in use: {}, window: {}",
+            probe.base_url,
+            models.len(),
+            probe.model.as_deref().unwrap_or("none could be chosen"),
+            probe.window.map_or("not told".to_owned(), |window| format!("{window} tokens")),
+        ),
+        Err(fault) => format!("the model server {} cannot be used: {} — {}", probe.base_url, fault.message, fault.next),
+    });
+    found
+}
+
+/// Where this run of the program is.
+#[derive(Clone)]
+struct Site {
+    config: Config,
+    environment: Environment,
+    cwd: PathBuf,
+    state: StateDir,
+    disk: Disk,
+}
+
+impl Site {
+    fn open(config: Config, environment: Environment, cwd: PathBuf) -> Result<Site, Refusal> {
+        let broken = |error: crate::workspace::OpenError| {
+            refuse(RefusalKind::Broken, error.to_string(), "go to a folder that can be read")
+        };
+        let root = Disk::open(cwd.clone(), config.dirs.state.value.clone()).map_err(broken)?.root().to_path_buf();
+        let state = StateDir::for_root(&config.dirs.state.value, &root)?;
+        let disk = Disk::open(root, state.folder().to_path_buf()).map_err(broken)?;
+        Ok(Site { config, environment, cwd, state, disk })
+    }
+
+    /// The cache of this root, named as its state is.
+    fn cache(&self) -> PathBuf {
+        let name = self.state.folder().file_name().unwrap_or_default();
+        self.config.dirs.cache.value.join(name)
+    }
+
+    fn house(&self) -> House {
+        let settings = self.config.rows(&self.environment).into_iter();
+        let settings = settings.map(|row| cli::doctor::Setting { key: row.key, value: row.value, origin: row.origin });
+        let kept = |what: &str, path: PathBuf| cli::clean::Kept { what: what.to_owned(), path };
+        let schemas = BTreeMap::from([
+            ("plan".to_owned(), crate::domain::plan::json::schema()),
+            ("config".to_owned(), crate::config::schema()),
+            ("tools".to_owned(), crate::domain::policy::tools::schemas()),
+        ]);
+        House {
+            here: Here { cwd: self.cwd.clone(), root: self.disk.root().to_path_buf() },
+            settings: settings.collect(),
+            kept: vec![
+                kept("journal, payloads, approvals and log of this workspace", self.state.folder().to_path_buf()),
+                kept("copies for checks and the symbol index of this workspace", self.cache()),
+                kept("task folders in the workspace", self.disk.root().join(".planwright")),
+            ],
+            held_by: host::holder(&self.state).filter(|holder| holder.lives()).map(|holder| holder.describe()),
+            schemas,
+        }
+    }
+}
+
+/// A host of this process, or another's, joined again when that one is gone.
+struct Joined {
+    site: Arc<Site>,
+    handle: Mutex<Handle>,
+    running: Arc<Mutex<Option<Running>>>,
+}
+
+impl Joined {
+    async fn new(site: Arc<Site>) -> Result<Joined, Refusal> {
+        let running = Arc::new(Mutex::new(None));
+        let handle = join(&site, &running).await?;
+        Ok(Joined { site, handle: Mutex::new(handle), running })
+    }
+
+    fn handle(&self) -> Handle {
+        self.handle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Ends the engine of this process, if it has one; the lock is freed after it.
+    async fn leave(self) {
+        let running = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        if let Some(running) = running {
+            running.stop().await;
+        }
+    }
+}
+
+impl Port for Joined {
+    fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
+        let handle = self.handle();
+        Box::pin(async move { handle.act(actor, action).await })
+    }
+
+    fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
+        let handle = self.handle();
+        Box::pin(async move { handle.ask(query).await })
+    }
+
+    fn updates(&self) -> broadcast::Receiver<Update> {
+        self.handle().updates()
+    }
+
+    fn is_host(&self) -> bool {
+        self.handle().is_host()
+    }
+
+    fn lost(&self) -> Fut<'_, ()> {
+        let handle = self.handle();
+        Box::pin(async move { handle.lost().await })
+    }
+
+    fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
+        Box::pin(async move {
+            let handle = join(&self.site, &self.running).await?;
+            *self.handle.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = handle;
+            Ok(())
+        })
+    }
+}
+
+async fn join(site: &Arc<Site>, running: &Arc<Mutex<Option<Running>>>) -> Result<Handle, Refusal> {
+    let former = host::holder(&site.state);
+    host::join(&site.state, "terminal", || {
+        let (site, running) = (site.clone(), running.clone());
+        async move {
+            // Commands of a host that was killed would go on beside ours.
+            if let Some(former) = former.filter(|former| !former.lives()) {
+                let marker = format!("{}:{}", former.pid, former.started.unwrap_or(0));
+                let ended = tokio::task::spawn_blocking(move || arena::end_leftovers(&marker)).await.unwrap_or(0);
+                if ended > 0 {
+                    tracing::info!(ended, "ended commands that a dead host had left");
+                }
+            }
+            let started = open(&site).await?;
+            let handle: EngineHandle = started.handle.clone();
+            *running.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(started);
+            Ok(handle)
+        }
+    })
+    .await
+}
+
+/// Ports from the configuration, and an engine on them.
+async fn open(site: &Site) -> Result<Running, Refusal> {
+    let broken = |message: String| refuse(RefusalKind::Broken, message, "planwright doctor; nothing of the workspace was touched");
+    let (store, opened) =
+        Sqlite::open(&site.state.database(), &site.state.blobs()).map_err(|fault: StoreFault| broken(fault.to_string()))?;
+    let store: Arc<dyn Store> = Arc::new(store);
+    let mut remarks = remarks(site, &opened);
+    let cache = site.cache();
+    let formatters = site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
+    let limits = arena::Limits { output: site.config.limits.output_bytes.value.max(1 << 20), ..arena::Limits::default() };
+    let arena = CopyArena::new(site.disk.root(), &cache.join("views"), formatters, limits)
+        .map_err(|fault| broken(fault.to_string()))?;
+    let syntax = TreeSitter::with_index(Index::open(cache.join("symbols")));
+    let model: Arc<dyn Model> = match &site.config.strong {
+        None => Arc::new(NoModel),
+        Some(strong) => {
+            let memory = Arc::new(StoreMemory(store.clone()));
+            Arc::new(OpenAi::new(settings(strong, &site.environment), Arc::new(SystemClock), memory))
+        }
+    };
+    let changes = {
+        let root = site.disk.root().to_path_buf();
+        tokio::task::spawn_blocking(move || watch(&root)).await.ok()
+    };
+    if let Some(why) = changes.as_ref().and_then(|changes| changes.incomplete()) {
+        remarks.push(format!("not every folder can be watched ({why}); files are read again when they are needed"));
+    }
+    let syntax = Arc::new(syntax);
+    index(&syntax, &site.disk).await;
+    let limits = &site.config.limits;
+    let world = World {
+        store,
+        workspace: Arc::new(site.disk.clone()),
+        syntax: syntax.clone(),
+        model,
+        arena: Arc::new(arena),
+        clock: Arc::new(SystemClock),
+        limits: Limits {
+            parallel: usize::try_from(limits.parallel.value).unwrap_or(2),
+            turns: limits.turns.value,
+            command: limits.command_timeout.value,
+            context: limits.context.value,
+            ..Limits::default()
+        },
+        remarks,
+    };
+    let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
+    if let Some(mut changes) = changes {
+        let tell = running.changed();
+        let disk = site.disk.clone();
+        tokio::spawn(async move {
+            while let Some(paths) = changes.next().await {
+                for path in &paths {
+                    let text = match disk.read(path).await {
+                        Ok(crate::domain::change::Entry::File { text, .. }) => Some(text),
+                        Ok(crate::domain::change::Entry::Absent) | Err(_) => None,
+                    };
+                    syntax.index().update(path, text.as_deref());
+                }
+                tell(paths.into_iter().collect());
+            }
+        });
+    }
+    Ok(running)
+}
+
+/// Brings the symbol index up to date with the disk.
+async fn index(syntax: &Arc<TreeSitter>, disk: &Disk) {
+    let listed = disk.list().await;
+    let (syntax, root) = (syntax.clone(), disk.root().to_path_buf());
+    let refreshed = tokio::task::spawn_blocking(move || {
+        let stamped: Vec<Stamped> = listed
+            .into_iter()
+            .filter_map(|file| {
+                let file_path = root.join(file.path.as_str());
+                let meta = file_path.metadata().ok()?;
+                let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+                let modified = i64::try_from(modified).unwrap_or(0);
+                Some(Stamped { path: file.path, file: file_path, modified, size: meta.len() })
+            })
+            .collect();
+        syntax.index().refresh(&stamped)
+    })
+    .await;
+    if let Ok(refreshed) = refreshed {
+        tracing::info!(parsed = refreshed.parsed, kept = refreshed.kept, "symbols are up to date");
+    }
+}
+
+fn remarks(site: &Site, opened: &Opened) -> Vec<String> {
+    let mut remarks: Vec<String> = opened.remark().into_iter().collect();
+    if let Some(private) = &site.config.dirs.private {
+        remarks.push(format!("there is no home directory; everything is kept in {}", private.display()));
+    }
+    if !site.disk.root().join(".git").exists() {
+        remarks.push(
+            "this folder is in no git repository; planwright works, but nothing undoes what you accept except `planwright undo`"
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+/// What the model's module wants to know of the configuration.
+fn settings(model: &ModelConfig, environment: &Environment) -> ModelSettings {
+    let key = match &model.key.value {
+        KeyFrom::Nowhere => Key::None,
+        KeyFrom::Command(argv) => Key::Command(argv.clone()),
+        KeyFrom::Environment(variable) => match environment.get(variable) {
+            Some(value) => Key::Value(Secret::new(value)),
+            None => Key::Missing(variable.clone()),
+        },
+    };
+    ModelSettings {
+        base_url: model.base_url.value.clone(),
+        model: model.model.value.clone(),
+        key,
+        max_output: model.max_output.value,
+        window: model.window.value,
+        timeouts: Timeouts {
+            connect: model.connect.value,
+            first_byte: model.first_byte.value,
+            idle: model.idle.value,
+            total: model.total.value,
+        },
+        prices: model.prices.value,
+        headers: model.headers.value.iter().map(|(name, value)| (name.clone(), Secret::new(value))).collect(),
+    }
+}
+
+/// The model's memory, kept in the store. What cannot be kept is found out again.
+struct StoreMemory(Arc<dyn Store>);
+
+impl Memory for StoreMemory {
+    fn recall<'a>(&'a self, key: &'a str) -> Fut<'a, Option<String>> {
+        Box::pin(async move { self.0.recall(key).await.ok().flatten() })
+    }
+
+    fn remember<'a>(&'a self, key: &'a str, value: String) -> Fut<'a, ()> {
+        Box::pin(async move {
+            if let Err(fault) = self.0.remember(key, value).await {
+                tracing::warn!(%fault, "what the model's server refused was not remembered");
+            }
+        })
+    }
+}
+
+/// For a probe, which sends no prompt and has nothing to remember.
+struct NoMemory;
+
+impl Memory for NoMemory {
+    fn recall<'a>(&'a self, _: &'a str) -> Fut<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn remember<'a>(&'a self, _: &'a str, _: String) -> Fut<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Who is at the terminal: the user the system knows, else what the environment says.
+fn actor(environment: &Environment) -> Actor {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| environment.get(name));
+    Actor { user: named.unwrap_or("unknown").to_owned(), client: "terminal".to_owned() }
+}
+
+/// Logs go to a file, never to standard output (invariant 11). Without a file there are none.
+fn log_to(path: &Path, filter: &str) {
+    let Ok(file) = std::fs::OpenOptions::new().create(true).append(true).open(path) else { return };
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    // A second subscriber in one process is a test's; the first one stands.
+    let _first_stands = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Mutex::new(file)).try_init();
+}
