@@ -146,7 +146,7 @@ fn child_that_is_host() {
     assert!(hosting.is_host());
     let mut sleeper = Command::new("sleep")
         .arg("1000")
-        .env(MARK, std::process::id().to_string())
+        .env(MARK, format!("{}:{}", std::process::id(), process::started(std::process::id()).unwrap_or(0)))
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
