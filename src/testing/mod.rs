@@ -2,3 +2,8 @@
 //!
 //! Invariant: an in-memory port keeps the promises of its trait, so that what passes on it holds on the real one.
 //! Absent: anything the shipped binary uses.
+
+pub mod clock;
+pub mod memory_model;
+pub mod script;
+pub mod scripted_model;

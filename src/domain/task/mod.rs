@@ -4,6 +4,7 @@
 //! Absent: the contents of plans, proposals and payloads; the state names them by hash.
 
 pub mod action;
+pub mod cost;
 pub mod event;
 pub mod facts;
 pub mod state;
