@@ -57,11 +57,17 @@ impl ManualClock {
 
     /// Polls `work` to its end, moving the time by `step` whenever it has not ended after a short real moment.
     pub async fn drive<T>(&self, step: Duration, work: impl Future<Output = T>) -> T {
+        self.drive_when(|| true, step, work).await
+    }
+
+    /// The same, but the time moves only while `ready` says so: once a request is at the server, for instance.
+    pub async fn drive_when<T>(&self, ready: impl Fn() -> bool, step: Duration, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             match tokio::time::timeout(BREATH, &mut work).await {
                 Ok(done) => return done,
-                Err(_) => self.advance(step),
+                Err(_) if ready() => self.advance(step),
+                Err(_) => {}
             }
         }
     }
