@@ -102,5 +102,6 @@ impl Rows {
 }
 
 fn dollars(hundredths: u64) -> String {
-    format!("{}.{:04}", hundredths / 10_000, hundredths % 10_000)
+    // Exact enough to read: the configured figure had as few digits.
+    (hundredths as f64 / 10_000.0).to_string()
 }

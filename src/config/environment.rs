@@ -84,7 +84,7 @@ impl Environment {
         if let Some(path) = self.path(own) {
             let origin = Origin::Environment(own.to_owned());
             if !path.is_absolute() {
-                let message = format!("${own} is `{}`, which depends on the working directory", path.display());
+                let message = format!("`{}` depends on the working directory", path.display());
                 let next = "write an absolute path".to_owned();
                 return Err(ConfigProblem { at: Some(origin), message, next }.into());
             }

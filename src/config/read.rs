@@ -53,7 +53,7 @@ pub fn layers(file: &Valued<PathBuf>, arguments: &Arguments) -> Result<Layers, C
         Ok(raw) => Ok(Layers { raw, origins: read.origins }),
         Err(error) => Err(ConfigProblem {
             at: None,
-            message: format!("an argument `--set` does not fit: {}", error.message()),
+            message: format!("file and arguments together do not fit: {}", error.message()),
             next: "see `planwright schema config`".to_owned(),
         }
         .into()),
@@ -96,6 +96,19 @@ impl Read {
         let parsed =
             toml::from_str::<toml::Table>(&format!("value = {value}")).ok().and_then(|mut t| t.remove("value"));
         let parsed = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+        let alone = key
+            .rsplit('.')
+            .fold(parsed.clone(), |inner, part| toml::Value::Table(toml::Table::from_iter([(part.to_owned(), inner)])));
+        // Alone, so that the message can name the argument. What is only missing beside it may stand in the file.
+        if let Err(error) = RawConfig::deserialize(alone)
+            && !["unknown field", "missing field"].iter().any(|start| error.message().starts_with(start))
+        {
+            return self.problems.push(ConfigProblem {
+                at: Some(Origin::Argument(written)),
+                message: error.message().to_owned(),
+                next: "see `planwright schema config`".to_owned(),
+            });
+        }
         let mut parts: Vec<&str> = key.split('.').collect();
         let last = parts.pop().unwrap_or_default();
         let mut inner = table;

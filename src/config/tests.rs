@@ -103,7 +103,7 @@ turns = 20
     model.strong.timeouts.first_byte = 300 s  [default]
     model.strong.timeouts.idle = 60 s  [HOME/.config/planwright/config.toml:6]
     model.strong.timeouts.total = 1800 s  [default]
-    model.strong.prices = $3.0000 in, $15.5000 out per million tokens  [HOME/.config/planwright/config.toml:7]
+    model.strong.prices = $3 in, $15.5 out per million tokens  [HOME/.config/planwright/config.toml:7]
     model.strong.headers = x-team  [HOME/.config/planwright/config.toml:8]
     model.fast = as strong  [default]
     format.rs = rustfmt --edition 2024  [default]
@@ -164,7 +164,7 @@ fn broken_files_are_clear_errors() {
     HOME/.config/planwright/config.toml:3: `limits.parallel` is 0; write a positive number, or leave it out for the default
     HOME/.config/planwright/config.toml:2: `limits.turns` is 0; write a positive number, or leave it out for the default
     "#);
-    insta::assert_snapshot!(outcome("", &[], &set(&[("limits.turns", "many")]), ""), @r#"an argument `--set` does not fit: invalid type: string "many", expected u32; see `planwright schema config`"#);
+    insta::assert_snapshot!(outcome("", &[], &set(&[("limits.turns", "many")]), ""), @r#"argument --set limits.turns=many: invalid type: string "many", expected u32; see `planwright schema config`"#);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_named_file_must_be_there() {
     let missing = Arguments { config: Some("/no/such.toml".into()), set: Vec::new() };
     insta::assert_snapshot!(outcome("", &[], &missing, ""), @"argument --config: /no/such.toml cannot be read: No such file or directory (os error 2); correct the path, or make the file readable UTF-8 text");
     insta::assert_snapshot!(outcome("", &[("PLANWRIGHT_CONFIG", "/no/such.toml")], &Arguments::default(), ""), @"$PLANWRIGHT_CONFIG: /no/such.toml cannot be read: No such file or directory (os error 2); correct the path, or make the file readable UTF-8 text");
-    insta::assert_snapshot!(outcome("", &[("PLANWRIGHT_STATE_DIR", "here")], &Arguments::default(), ""), @"$PLANWRIGHT_STATE_DIR: $PLANWRIGHT_STATE_DIR is `here`, which depends on the working directory; write an absolute path");
+    insta::assert_snapshot!(outcome("", &[("PLANWRIGHT_STATE_DIR", "here")], &Arguments::default(), ""), @"$PLANWRIGHT_STATE_DIR: `here` depends on the working directory; write an absolute path");
 }
 
 #[cfg(unix)]

@@ -68,7 +68,7 @@ pub struct ModelSettings {
     /// Hundredths of a cent per million input and output tokens.
     pub prices: Option<(u64, u64)>,
     /// Further headers; their values count as secrets.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, Secret)>,
 }
 
 impl ModelSettings {

@@ -5,16 +5,16 @@
 //! conversations, compaction, journaling; the caller owns those.
 
 use super::faults::{Failure, Site, explain, is_too_long, page_title, told_window};
+use super::key::Key;
 use super::list::{self, Offered};
 use super::negotiate::{Memory, Quirks};
 use super::redact::{Secret, shown_url};
-use super::reply::{Assembly, estimated_tokens};
+use super::reply::{Assembly, estimate};
 use super::retry::{Verdict, decide};
 use super::stream::Decoder;
 use super::wire::{Body, Wire};
 use super::{ModelSettings, request};
 use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind, ModelInfo, ModelReply, ModelRequest};
-use crate::domain::task::facts::Usage;
 use crate::ports::{Clock, Deltas, Fut, Model};
 use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
@@ -32,10 +32,10 @@ pub struct OpenAi {
     clock: Arc<dyn Clock>,
     memory: Arc<dyn Memory>,
     wire: Wire,
-    key: OnceCell<Option<Secret>>,
+    /// Resolved once; asked for again when a server refuses what a command printed.
+    key: tokio::sync::Mutex<Option<Option<Secret>>>,
     chosen: OnceCell<String>,
     told_window: Mutex<Option<u64>>,
-    header_secrets: Vec<Secret>,
     on_wait: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -56,16 +56,14 @@ impl OpenAi {
     /// Puts it together; opens nothing.
     pub fn new(settings: ModelSettings, clock: Arc<dyn Clock>, memory: Arc<dyn Memory>) -> Self {
         let wire = Wire::new(&settings.base_url, settings.timeouts, Arc::clone(&clock));
-        let header_secrets = settings.headers.iter().map(|(_, value)| Secret::new(value)).collect();
         Self {
             settings,
             clock,
             memory,
             wire,
-            key: OnceCell::new(),
+            key: tokio::sync::Mutex::new(None),
             chosen: OnceCell::new(),
             told_window: Mutex::new(None),
-            header_secrets,
             on_wait: Arc::new(|_| {}),
         }
     }
@@ -90,8 +88,16 @@ impl OpenAi {
     /// The server's models.
     async fn models(&self) -> Result<Vec<Offered>, ModelFault> {
         let key = self.key().await?;
-        let failed = |failure| explain(&failure, &self.site("(list of models)", key));
-        self.wire.in_total(self.fetch_models(key)).await.map_err(failed)
+        let mut failures = 0;
+        loop {
+            match self.wire.in_total(self.fetch_models(key.as_ref())).await {
+                Ok(models) => return Ok(models),
+                Err(failure) => {
+                    failures += 1;
+                    self.pause(&failure, failures, failures, &self.site("the list of models", key.as_ref())).await?;
+                }
+            }
+        }
     }
 
     async fn fetch_models(&self, key: Option<&Secret>) -> Result<Vec<Offered>, Failure> {
@@ -109,21 +115,20 @@ impl OpenAi {
     }
 
     async fn exchange(&self, request: ModelRequest, deltas: Deltas) -> Result<ModelReply, ModelFault> {
-        let key = self.key().await?;
         let model = self.model().await?;
+        let (mut key, mut renewed) = (self.key().await?, false);
         let place = format!("model/{}/{model}", shown_url(&self.settings.base_url));
         let known = self.memory.recall(&place).await.map(|text| Quirks::read(&text)).unwrap_or_default();
         let mut request = request;
         if let Some(most) = self.settings.max_output {
             request.max_tokens = request.max_tokens.min(most);
         }
-        let site = self.site(model, key);
         let (mut quirks, mut tries, mut failures, mut rounds) = (known.clone(), 0, 0, 0);
         loop {
             let body = request::body(&request, model, &quirks);
             tries += 1;
             let trace = request.trace.as_ref().map(|trace| trace.as_str());
-            let failure = match self.wire.in_total(self.attempt(&body, key, trace, &deltas)).await {
+            let failure = match self.wire.in_total(self.attempt(&body, key.as_ref(), trace, &deltas)).await {
                 Ok(reply) => {
                     if quirks != known {
                         self.memory.remember(&place, quirks.write()).await;
@@ -141,18 +146,35 @@ impl OpenAi {
                     continue;
                 }
             }
+            if let (Failure::Status { code: 401, .. }, Key::Command(_), false) = (&failure, &self.settings.key, renewed)
+            {
+                // Tokens of key commands expire, mostly within the hour.
+                renewed = true;
+                *self.key.lock().await = None;
+                key = self.key().await?;
+                continue;
+            }
             failures += 1;
-            match decide(&failure, failures, self.clock.fresh(), &site) {
-                Verdict::GiveUp(fault) => return Err(ModelFault { tries, ..fault }),
-                Verdict::Retry(pause) => {
-                    let why = explain(&failure, &site).message;
-                    let line = format!("waiting {:.1} s for {model}: {why}", pause.as_secs_f64());
-                    tracing::info!("{line}");
-                    (self.on_wait)(&line);
-                    self.clock.sleep(pause).await;
-                }
+            self.pause(&failure, failures, tries, &self.site(model, key.as_ref())).await?;
+        }
+    }
+
+    /// Waits until it is time for another try, visibly; or says why there is none.
+    async fn pause(&self, failure: &Failure, failures: u32, tries: u32, site: &Site<'_>) -> Result<(), ModelFault> {
+        match decide(failure, failures, self.clock.fresh(), site) {
+            Verdict::GiveUp(fault) => Err(ModelFault { tries, ..fault }),
+            Verdict::Retry(pause) => {
+                let why = explain(failure, site).message;
+                self.say(&format!("waiting {:.1} s for {}: {why}", pause.as_secs_f64(), site.model));
+                self.clock.sleep(pause).await;
+                Ok(())
             }
         }
+    }
+
+    fn say(&self, line: &str) {
+        tracing::info!("{line}");
+        (self.on_wait)(line);
     }
 
     /// One request, one answer.
@@ -170,22 +192,14 @@ impl OpenAi {
             post = post.header("traceparent", format!("00-{trace}-{span:016x}-01"));
         }
         let answer = self.wire.send(self.dressed(post, key)).await?;
-        let prompt = body.get("messages").map_or(0, |messages| messages.to_string().len())
-            + body.get("tools").map_or(0, |tools| tools.to_string().len());
-        let estimate = |written: &str| Usage {
-            input: estimated_tokens(prompt),
-            cached: 0,
-            output: estimated_tokens(written.len()),
-            estimated: true,
-        };
-        read(answer, deltas).await?.finish(estimate)
+        read(answer, deltas).await?.finish(|written| estimate(body, written))
     }
 
     fn finished(&self, mut reply: ModelReply, body: &serde_json::Value, asked: &str) -> ModelReply {
         if reply.model.is_empty() {
             reply.model = asked.to_owned();
         }
-        let expected = body.get("messages").map_or(0, |messages| estimated_tokens(messages.to_string().len()));
+        let expected = estimate(body, "").input;
         let told = reply.usage.input;
         if !reply.usage.estimated && expected > JUDGED_FROM && told.saturating_mul(10) < expected.saturating_mul(6) {
             reply.warning = Some(format!(
@@ -213,25 +227,25 @@ impl OpenAi {
                 });
             };
             self.learn_window(model.window);
-            let line = format!("no model is named; taking {} of {} at {url}", model.id, offered.len());
-            tracing::info!("{line}");
-            (self.on_wait)(&line);
+            self.say(&format!("no model is named; taking {} of {} at {url}", model.id, offered.len()));
             Ok(model.id.clone())
         };
         self.chosen.get_or_try_init(choose).await.map(String::as_str)
     }
 
-    async fn key(&self) -> Result<Option<&Secret>, ModelFault> {
-        let resolve = || self.settings.key.resolve(&self.settings.base_url, &*self.clock);
-        self.key.get_or_try_init(resolve).await.map(Option::as_ref)
+    async fn key(&self) -> Result<Option<Secret>, ModelFault> {
+        let mut held = self.key.lock().await;
+        if let Some(key) = &*held {
+            return Ok(key.clone());
+        }
+        let key = self.settings.key.resolve(&self.settings.base_url, &*self.clock).await?;
+        *held = Some(key.clone());
+        Ok(key)
     }
 
     fn site<'a>(&'a self, model: &'a str, key: Option<&'a Secret>) -> Site<'a> {
-        Site {
-            base_url: &self.settings.base_url,
-            model,
-            secrets: key.into_iter().chain(&self.header_secrets).collect(),
-        }
+        let headers = self.settings.headers.iter().map(|(_, value)| value);
+        Site { base_url: &self.settings.base_url, model, secrets: key.into_iter().chain(headers).collect() }
     }
 
     fn url(&self, path: &str) -> String {
@@ -243,7 +257,7 @@ impl OpenAi {
             Some(key) => request.bearer_auth(key.reveal()),
             None => request,
         };
-        self.settings.headers.iter().fold(request, |request, (name, value)| request.header(name, value))
+        self.settings.headers.iter().fold(request, |request, (name, value)| request.header(name, value.reveal()))
     }
 
     fn window(&self) -> Option<u64> {
@@ -312,7 +326,9 @@ async fn read(mut body: Body, deltas: &Deltas) -> Result<Assembly, Failure> {
         return Err(Failure::Truncated);
     }
     let shown = assembly.take_json(&text)?;
-    deltas(&shown);
+    if !shown.is_empty() {
+        deltas(&shown);
+    }
     Ok(assembly)
 }
 

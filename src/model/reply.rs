@@ -130,8 +130,13 @@ impl Assembly {
     pub fn take_json(&mut self, json: &str) -> Result<String, Failure> {
         let chunk: Chunk = serde_json::from_str(json)
             .map_err(|error| Failure::Nonsense(format!("a chunk that cannot be read ({error})")))?;
-        if chunk.error.as_ref().is_some_and(|error| !error.is_null()) {
-            return Err(Failure::Reported(json.to_owned()));
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            // Gateways send the status of whoever stands behind them inside an answer that began with 200.
+            let code = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+            return Err(match code {
+                Some(code @ 400..=599) => Failure::Status { code, body: json.to_owned(), retry_after: None },
+                Some(_) | None => Failure::Reported(json.to_owned()),
+            });
         }
         if let Some(model) = chunk.model.filter(|model| !model.is_empty()) {
             self.model = model;
@@ -249,4 +254,20 @@ fn or(text: String, otherwise: &str) -> String {
 /// Tokens of a text, where nobody counts them: 3.6 bytes a token, as measured on mixed code and prose.
 pub fn estimated_tokens(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(10).div_ceil(36)
+}
+
+/// Usage where the server does not tell it: of this request's body and of what the model wrote.
+pub fn estimate(body: &Value, written: &str) -> Usage {
+    let prompt = ["messages", "tools"].iter().filter_map(|part| body.get(part)).map(texts).sum();
+    Usage { input: estimated_tokens(prompt), cached: 0, output: estimated_tokens(written.len()), estimated: true }
+}
+
+/// Bytes of the texts in a value: roughly what a model sees of it, without the JSON around, which no tokenizer meets.
+fn texts(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(texts).sum(),
+        Value::Object(map) => map.values().map(texts).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a pure function of the failure, the number of failures so far and a random number; what waits is only
 //! the caller. A fault that trying again cannot mend is never tried again. Absent: sending, sleeping.
 
-use super::faults::{Failure, Site, explain, is_quota};
+use super::faults::{Failure, Site, explain, is_quota, is_too_long};
 use crate::domain::agent::dialogue::ModelFault;
 use std::time::{Duration, SystemTime};
 
@@ -34,7 +34,7 @@ pub fn decide(failure: &Failure, failures: u32, random: u128, site: &Site<'_>) -
         Failure::Status { code: 408 | 409 | 425 | 429 | 500 | 502..=504 | 506..=599, body, .. } if !is_quota(body) => {
             TRIES
         }
-        Failure::Reported(body) if !is_quota(body) => TRIES,
+        Failure::Reported(body) if !is_quota(body) && !is_too_long(body) => TRIES,
         Failure::Reset(_) | Failure::Stalled(_) | Failure::Truncated => TRIES,
         Failure::Empty | Failure::Nonsense(_) => TRIES_OF_NONSENSE,
         // A server that is not there yet may be starting; a name that does not resolve or a bad certificate stays so.

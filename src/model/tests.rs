@@ -10,7 +10,8 @@ use crate::domain::agent::dialogue::{Finish, Message, ModelFault, ModelReply, Mo
 use crate::domain::ids::TraceId;
 use crate::ports::Model;
 use crate::testing::clock::ManualClock;
-use crate::testing::script::{Script, Turn};
+use crate::testing::memory_model::MemoryModel;
+use crate::testing::script::{Fault, Script, Turn};
 use crate::testing::scripted_model::ScriptedModel;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -135,7 +136,7 @@ fn a_request_carries_key_trace_and_tools() {
     .unwrap();
     let clock = clock();
     let mut settings = settings(&server.base_url());
-    settings.headers = vec![("x-team".to_owned(), "blue".to_owned())];
+    settings.headers = vec![("x-team".to_owned(), Secret::new("blue"))];
     settings.max_output = Some(100);
     let reply = run(adapter(settings, &clock).complete(with_tools("go"), quiet()));
     insta::assert_snapshot!(render(&reply, &server), @r#"
@@ -179,9 +180,7 @@ fn concurrent_requests_get_their_own_answers() {
 
 #[test]
 fn dropping_the_future_cancels_the_request() {
-    let server =
-        ScriptedModel::start(Script::in_order([Turn::text("never").after([crate::testing::script::Fault::Stall(40)])]))
-            .unwrap();
+    let server = ScriptedModel::start(Script::in_order([Turn::text("never").after([Fault::Stall(40)])])).unwrap();
     let clock = ManualClock::new();
     let model = adapter(settings(&server.base_url()), &clock);
     run(async {
@@ -229,7 +228,7 @@ fn a_prompt_that_the_server_cut_is_told() {
     let reply = run(adapter(settings(&server.base_url()), &clock).complete(request(&"word ".repeat(9_000)), quiet()));
     insta::assert_snapshot!(render(&reply, &server), @r#"
     stop "nonsense"
-    warning: the server counted 4096 tokens of a prompt of about 12519: it seems to have cut the front off. Raise its window (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), or set `window = 4096` here
+    warning: the server counted 4096 tokens of a prompt of about 12505: it seems to have cut the front off. Raise its window (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), or set `window = 4096` here
     1 calls
     "#);
 }
@@ -267,4 +266,43 @@ fn a_key_comes_from_a_command() {
         assert_eq!(fault.message, "the key command `sleep` did not end within 10 s");
     });
     assert_eq!(server.calls().len(), 1, "no key, no request");
+}
+
+#[test]
+fn a_key_command_is_asked_again_when_its_key_has_expired() {
+    let script = Script::in_order([Turn::text("hi").after([Fault::status(401, "expired")])]);
+    let server = ScriptedModel::start(script).unwrap();
+    let key = Key::Command(vec!["echo".to_owned(), SECRET.to_owned()]);
+    let model = adapter(ModelSettings { key, ..settings(&server.base_url()) }, &ManualClock::new());
+    assert_eq!(run(model.complete(request("go"), quiet())).unwrap().text, "hi");
+    // A key from the environment stays what it is.
+    assert!(
+        outcome(Script::in_order([Turn::text("hi").after([Fault::status(401, "bad")])])).starts_with("Credentials")
+    );
+}
+
+#[test]
+fn the_model_in_memory_answers_as_the_wire_does() {
+    let turns = [
+        Turn::text("plain"),
+        Turn { reasoning: "why".to_owned(), ..Turn::text("<think>deep</think>\nanswer") },
+        Turn::call("read", json!({ "path": "a" })).and_call("list", json!({})),
+        Turn { finish: Some("content_filter".to_owned()), ..Turn::text("x") },
+        Turn { no_usage: true, ..Turn::text("unbilled") },
+        Turn::text("0123456789").after([Fault::Length]),
+        Turn::text("x").after([Fault::status(404, "no such model")]),
+        Turn::text("x").after([Fault::Html]),
+    ];
+    for turn in turns {
+        let wire = ScriptedModel::start(Script::in_order([turn.clone()])).unwrap();
+        let memory = MemoryModel::new(Script::in_order([turn.clone()]));
+        let over_wire = run(adapter(settings(&wire.base_url()), &clock()).complete(with_tools("go"), quiet()));
+        let in_memory = run(memory.complete(with_tools("go"), quiet()));
+        match (over_wire, in_memory) {
+            (Ok(a), Ok(b)) => assert_eq!(ModelReply { model: b.model.clone(), ..a }, b, "{turn:?}"),
+            (Err(a), Err(b)) => assert_eq!((a.kind, a.next.replace("`m`", "`scripted`")), (b.kind, b.next), "{turn:?}"),
+            (a, b) => panic!("{turn:?}: {a:?} and {b:?}"),
+        }
+        assert_eq!(memory.calls(), 1);
+    }
 }

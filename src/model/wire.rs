@@ -21,7 +21,10 @@ const DRAIN: Duration = Duration::from_millis(20);
 pub struct Wire {
     client: OnceLock<Result<reqwest::Client, String>>,
     timeouts: Timeouts,
+    /// On this machine.
     local: bool,
+    /// Without TLS.
+    plain: bool,
     clock: Arc<dyn Clock>,
 }
 
@@ -38,7 +41,7 @@ impl Wire {
     pub fn new(base_url: &str, timeouts: Timeouts, clock: Arc<dyn Clock>) -> Self {
         let host = reqwest::Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         let local = host.is_some_and(|host| host == "localhost" || host.starts_with("127.") || host == "[::1]");
-        Self { client: OnceLock::new(), timeouts, local, clock }
+        Self { client: OnceLock::new(), timeouts, local, plain: base_url.starts_with("http:"), clock }
     }
 
     /// The client, for building requests.
@@ -55,6 +58,8 @@ impl Wire {
                 .user_agent(concat!("planwright/", env!("CARGO_PKG_VERSION")));
             // A proxy of the office cannot reach a server on this machine.
             let builder = if self.local { builder.no_proxy() } else { builder };
+            // Nor does a plain one need certificates, whose reading is most of the time that making a client takes.
+            let builder = if self.local && self.plain { builder.tls_certs_only([]) } else { builder };
             builder.build().map_err(|error| causes(&error))
         });
         made.as_ref().map_err(|cause| Failure::Setup(cause.clone()))

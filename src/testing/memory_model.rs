@@ -5,10 +5,9 @@
 
 use super::script::{Fault, Script, Turn};
 use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
-use crate::domain::task::facts::Usage;
 use crate::model::faults::{Failure, Site, explain};
 use crate::model::negotiate::Quirks;
-use crate::model::reply::{Assembly, estimated_tokens};
+use crate::model::reply::{Assembly, estimate};
 use crate::model::request;
 use crate::model::stream::Decoder;
 use crate::ports::{Deltas, Fut, Model};
@@ -92,14 +91,7 @@ fn answer(
             deltas(&shown);
         }
     }
-    let prompt = body.get("messages").map_or(0, |messages| messages.to_string().len());
-    let estimate = |written: &str| Usage {
-        input: estimated_tokens(prompt),
-        cached: 0,
-        output: estimated_tokens(written.len()),
-        estimated: true,
-    };
-    assembly.finish(estimate)
+    assembly.finish(|written| estimate(body, written))
 }
 
 impl Model for MemoryModel {

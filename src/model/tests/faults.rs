@@ -139,6 +139,8 @@ fn a_prompt_too_long_is_told_apart() {
     -> the server's window is 16385 tokens: set `window = 16385`, or raise it there
     1 calls
     "#);
+    let inside = Fault::ErrorChunk("maximum context length is 4096 tokens".to_owned());
+    assert!(always(&inside).starts_with("ContextTooLong after 1"), "{}", always(&inside));
     insta::assert_snapshot!(always(&Fault::status(413, "too large")), @r#"
     ContextTooLong after 1: http://SERVER/v1 answered 413 for m: too large
     -> set `window` to what the server can take, or narrow the step
@@ -246,6 +248,31 @@ fn each_limit_has_its_own_words() {
     -> see whether the server is overloaded, or raise timeouts.total
     4 calls
     "#);
+}
+
+/// A listener that accepts nothing and whose queue is full: Linux then lets further connections hang.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connection_that_is_not_taken_is_given_up() {
+    run(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut queue = Vec::new();
+        while let Ok(stream) =
+            tokio::time::timeout(Duration::from_millis(50), tokio::net::TcpStream::connect(address)).await
+        {
+            queue.push(stream.unwrap());
+        }
+        let url = format!("http://{address}/v1");
+        let far = Duration::from_secs(1_000_000);
+        let timeouts = Timeouts { connect: Duration::from_millis(50), first_byte: far, idle: far, total: far };
+        let model = adapter(ModelSettings { timeouts, ..settings(&url) }, &clock());
+        let fault = model.complete(request("go"), quiet()).await.unwrap_err();
+        assert_eq!((fault.kind, fault.tries), (ModelFaultKind::Stalled, 4), "{fault:?}");
+        assert!(fault.next.contains("timeouts.connect"), "{fault:?}");
+    });
 }
 
 #[test]

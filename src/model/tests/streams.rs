@@ -94,6 +94,9 @@ fn servers_differ() {
         "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"who_knows\"}]}\n\n",
         "! Nonsense(\"the unknown finish reason `who_knows`\")",
     );
+    check("data: {\"error\":{\"message\":\"x\"}}\n\n", r#"! Reported("{\"error\":{\"message\":\"x\"}}")"#);
+    let coded = "data: {\"error\":{\"code\":429}}\n\n";
+    check(coded, r#"! Status { code: 429, body: "{\"error\":{\"code\":429}}", retry_after: None }"#);
     check("data: \u{0}\n\n", "! Nonsense(\"a chunk that cannot be read (expected value at line 1 column 1)\")");
 }
 
