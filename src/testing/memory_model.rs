@@ -73,7 +73,7 @@ fn answer(
         Some(Fault::Status { code, body, .. }) => {
             return Err(Failure::Status { code: *code, body: body.clone(), retry_after: None });
         }
-        Some(Fault::Reset(_)) => return Err(Failure::Reset("scripted".to_owned())),
+        Some(Fault::Reset(_) | Fault::Gone) => return Err(Failure::Reset("scripted".to_owned())),
         Some(Fault::Stall(_)) => {
             let limit = crate::model::Timeouts::default().idle;
             return Err(Failure::Stalled(crate::model::faults::Limit::Idle(limit)));

@@ -50,6 +50,8 @@ pub enum Fault {
     },
     /// The connection is reset after so many bytes of the body.
     Reset(usize),
+    /// The connection is closed without a byte of an answer.
+    Gone,
     /// Nothing more comes after so many bytes of the body (0: not even the head).
     Stall(usize),
     /// Only comments come after at most so many bytes of the body (whole events), so many of them, then the rest.

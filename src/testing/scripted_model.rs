@@ -228,6 +228,7 @@ async fn answer(
             let page = "<!DOCTYPE html><html><head><title>Sign in</title></head><body>…</body></html>";
             return send_whole(stream, 200, "text/html", &[], page).await.map(|()| true);
         }
+        Some(Fault::Gone) => return Ok(false),
         Some(Fault::Stall(0)) => return wait_for_leaving(stream, mark).await,
         Some(_) | None => {}
     }

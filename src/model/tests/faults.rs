@@ -46,6 +46,20 @@ fn what_passes_by_itself_is_tried_again() {
 }
 
 #[test]
+fn a_connection_that_was_closed_meanwhile_is_no_failure() {
+    let clock = clock();
+    let turns = [Turn::text("one"), Turn::text("two").after([Fault::Gone])];
+    let server = ScriptedModel::start(Script::in_order(turns)).unwrap();
+    let model = adapter(settings(&server.base_url()), &clock);
+    run(async {
+        model.complete(request("go"), quiet()).await.unwrap();
+        assert_eq!(model.complete(request("go"), quiet()).await.unwrap().text, "two");
+    });
+    assert_eq!(clock.slept(), [], "no pause");
+    assert!(after([Fault::Gone, Fault::Gone]).starts_with("stop"), "a server that does it again is tried later");
+}
+
+#[test]
 fn what_does_not_pass_is_explained() {
     insta::assert_snapshot!(always(&Fault::status(529, "overloaded")), @r#"
     Busy after 4: http://SERVER/v1 answered 529 for m: overloaded
