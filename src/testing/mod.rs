@@ -7,3 +7,7 @@ pub mod memory_arena;
 pub mod memory_store;
 
 pub use memory_store::MemoryStore;
+pub mod clock;
+pub mod memory_model;
+pub mod script;
+pub mod scripted_model;

@@ -104,6 +104,9 @@ pub struct ModelReply {
     pub usage: Usage,
     /// The model's own name.
     pub model: String,
+    /// What a person should know although there is an answer: the server seems to have cut the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// Why there is no answer. `kind` decides what happens next, the message tells a person.

@@ -6,6 +6,7 @@
 pub mod action;
 pub mod budget;
 pub mod decide;
+pub mod cost;
 pub mod event;
 pub mod evolve;
 pub mod facts;
