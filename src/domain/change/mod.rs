@@ -5,4 +5,18 @@
 
 pub mod model;
 
+pub mod hunks;
+pub mod subset;
+
+mod align;
+pub mod accept;
+pub mod spot;
+
+pub use accept::{Conflict, plan_undo, plan_write};
+pub use hunks::file_change;
 pub use model::*;
+pub use spot::{HunkStanding, Spot, derive};
+pub use subset::apply_subset;
+
+#[cfg(test)]
+mod tests;
