@@ -2,3 +2,5 @@
 //!
 //! Invariant: an in-memory port keeps the promises of its trait, so that what passes on it holds on the real one.
 //! Absent: anything the shipped binary uses.
+
+pub mod memory_workspace;

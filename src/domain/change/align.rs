@@ -56,8 +56,7 @@ struct Anchor {
 pub(super) fn align(graph: &Graph<'_>, text: &[&str]) -> Vec<Placed> {
     let mut numbers = Numbers::default();
     let gaps: Vec<Vec<u32>> = graph.gaps.iter().map(|gap| numbers.of(gap)).collect();
-    let hunks: Vec<[Vec<u32>; 2]> =
-        graph.hunks.iter().map(|(old, new)| [numbers.of(old), numbers.of(new)]).collect();
+    let hunks: Vec<[Vec<u32>; 2]> = graph.hunks.iter().map(|(old, new)| [numbers.of(old), numbers.of(new)]).collect();
     let here = numbers.of(text);
     let matched = gaps.iter().map(|gap| vec![None; gap.len()]).collect();
     let firm = graph.gaps.iter().map(|gap| gap.iter().map(|line| is_telling(line)).collect()).collect();
@@ -196,12 +195,8 @@ fn piece(
         let alone = region.start >= lines.start
             && (index == 0 || has_match(view, hunk) || placed.get(index - 1).is_some_and(|p| p.clean.is_some()));
         let sure = match placed.get(index) {
-            Some(Placed { clean: Some(side), lines }) => {
-                supported(view, text, hunk, *side, lines).then(|| Placed {
-                    clean: Some(*side),
-                    lines: settle(view, hunk, lines.clone()),
-                })
-            }
+            Some(Placed { clean: Some(side), lines }) => supported(view, text, hunk, *side, lines)
+                .then(|| Placed { clean: Some(*side), lines: settle(view, hunk, lines.clone()) }),
             _ if alone => fits(view, hunk, &region)
                 .filter(|placed| placed.clean.is_some_and(|side| supported(view, text, hunk, side, &placed.lines))),
             _ => None,

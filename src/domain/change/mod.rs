@@ -8,8 +8,8 @@ pub mod model;
 pub mod hunks;
 pub mod subset;
 
-mod align;
 pub mod accept;
+mod align;
 pub mod spot;
 
 pub use accept::{Conflict, plan_undo, plan_write};

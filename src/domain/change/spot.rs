@@ -49,9 +49,7 @@ pub fn derive(change: &FileChange, current: &Entry) -> Vec<HunkStanding> {
         .map(|hunk| {
             let (state, range) = match &hunk.kind {
                 HunkKind::Lines { .. } => line_hunks.next().unwrap_or((HunkState::Touched, 0..0)),
-                HunkKind::Create | HunkKind::Delete => {
-                    (whole(current, &change.after, &change.before), 0..here.len())
-                }
+                HunkKind::Create | HunkKind::Delete => (whole(current, &change.after, &change.before), 0..here.len()),
                 HunkKind::Mode => (mode_state(change, current), 0..0),
             };
             standing(hunk, state, range, here)
@@ -120,9 +118,7 @@ fn place_lines(change: &FileChange, current: &Entry) -> Vec<(HunkState, Range<us
     gaps.push(lines(before.get(at..).unwrap_or("")));
     let sides: Vec<(Vec<&str>, Vec<&str>)> = ranges
         .iter()
-        .map(|(old, new)| {
-            (lines(before.get(old.clone()).unwrap_or("")), lines(after.get(new.clone()).unwrap_or("")))
-        })
+        .map(|(old, new)| (lines(before.get(old.clone()).unwrap_or("")), lines(after.get(new.clone()).unwrap_or(""))))
         .collect();
     let graph = Graph {
         gaps: gaps.iter().map(Vec::as_slice).collect(),

@@ -18,7 +18,11 @@ fn check_apply(text: &str, edits: &[Replacement], expect: &str) {
 fn edits_are_made_or_refused() {
     check_apply("abc", &[edit(0..1, "X"), edit(3..3, "!")], "Xbc!");
     check_apply("abc", &[edit(1..1, "1"), edit(1..1, "2"), edit(1..2, "")], "a12c");
-    check_apply("abc", &[edit(1..2, ""), edit(1..3, "")], "! the edit of bytes 1..3 overlaps the one before it or stands out of order");
+    check_apply(
+        "abc",
+        &[edit(1..2, ""), edit(1..3, "")],
+        "! the edit of bytes 1..3 overlaps the one before it or stands out of order",
+    );
     check_apply("abc", &[edit(2..9, "")], "! the edit of bytes 2..9 lies outside the text");
     check_apply("é", &[edit(1..2, "")], "! the edit of bytes 1..2 cuts a character in two");
     check_apply("é", &[edit(0..1, "")], "! the edit of bytes 0..1 cuts a character in two");
