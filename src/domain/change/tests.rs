@@ -6,6 +6,8 @@
 )]
 
 mod acting;
+mod enforcing;
+mod patching;
 mod placing;
 mod samples;
 
