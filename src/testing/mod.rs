@@ -11,3 +11,4 @@ pub mod clock;
 pub mod memory_model;
 pub mod script;
 pub mod scripted_model;
+pub mod memory_workspace;

@@ -1,1 +1,21 @@
-//! (being written)
+//! The user's files below one root.
+//!
+//! Invariant: a write replaces exactly the bytes that its caller decided on, or touches nothing; a path never leads
+//! out of the root, whatever links say. Nothing here writes outside `.planwright/` unless a caller hands in an entry
+//! before and an entry after.
+//! Absent: open buffers (their turn comes with the language server), and every reason to write.
+//!
+//! Blocking file work runs on tokio's blocking threads, so no handler waits for a disk.
+
+mod binding;
+mod disk;
+mod pages;
+mod place;
+mod watch;
+mod write;
+
+pub use disk::{Disk, LIMIT, OpenError};
+pub use watch::{Changes, watch};
+
+#[cfg(test)]
+mod tests;

@@ -5,4 +5,26 @@
 
 pub mod model;
 
+pub mod matcher;
+
+pub mod hunks;
+pub mod subset;
+
+pub mod accept;
+mod align;
+pub mod spot;
+
+pub mod enforce;
+pub mod stats;
+pub mod unified;
+
+pub use accept::{Conflict, plan_undo, plan_write};
+pub use enforce::{ChangedFile, violations};
+pub use hunks::file_change;
 pub use model::*;
+pub use spot::{HunkStanding, Spot, derive};
+pub use stats::Stats;
+pub use subset::apply_subset;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! From two entries to hunks.
+//!
+//! Invariant: the hunks of a change, all applied to `before`, give `after` byte for byte; between two hunks of a file
+//! stand at least three lines that both sides share, so that a hunk can be found by what is around it.
+//! Absent: where a hunk stands in the user's text of the moment (`spot`).
+
+use super::model::{Entry, FileChange, Hunk, HunkKind};
+use crate::domain::ids::{HunkId, StepId, WorkspacePath};
+use crate::domain::text::lines;
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+/// Changed runs with at most so many shared lines between them are one hunk: a person decides on them together.
+pub const NEAR: usize = 2;
+
+/// The change of one path.
+///
+/// An unchanged hunk of `earlier` (the same id, so the same texts) keeps its author and flags; all others are
+/// `author`'s.
+pub fn file_change(
+    path: WorkspacePath,
+    before: &Entry,
+    after: &Entry,
+    author: &StepId,
+    earlier: Option<&FileChange>,
+) -> FileChange {
+    let kinds = match (before, after) {
+        (Entry::Absent, Entry::Absent) => Vec::new(),
+        (Entry::Absent, Entry::File { .. }) => vec![HunkKind::Create],
+        (Entry::File { .. }, Entry::Absent) => vec![HunkKind::Delete],
+        (Entry::File { text: old, mode: was }, Entry::File { text: new, mode: is }) => {
+            let mut kinds = line_hunks(old, new);
+            if was != is {
+                kinds.push(HunkKind::Mode);
+            }
+            kinds
+        }
+    };
+    let mut names = Names::default();
+    let hunks = kinds
+        .into_iter()
+        .map(|kind| {
+            let id = names.name(&path, before, after, &kind);
+            let kept = earlier.and_then(|change| change.hunks.iter().find(|hunk| hunk.id == id));
+            Hunk {
+                id,
+                author: kept.map_or_else(|| author.clone(), |hunk| hunk.author.clone()),
+                kind,
+                flags: kept.map(|hunk| hunk.flags.clone()).unwrap_or_default(),
+            }
+        })
+        .collect();
+    FileChange { path, before: before.clone(), after: after.clone(), hunks }
+}
+
+impl FileChange {
+    /// What a hunk replaces: whole lines, the whole text of a deleted file, nothing for a creation or a mode.
+    pub fn old_text(&self, hunk: &Hunk) -> &str {
+        match &hunk.kind {
+            HunkKind::Lines { old, .. } => self.before.text().get(old.clone()).unwrap_or(""),
+            HunkKind::Delete => self.before.text(),
+            HunkKind::Create | HunkKind::Mode => "",
+        }
+    }
+
+    /// What it puts there.
+    pub fn new_text(&self, hunk: &Hunk) -> &str {
+        match &hunk.kind {
+            HunkKind::Lines { new, .. } => self.after.text().get(new.clone()).unwrap_or(""),
+            HunkKind::Create => self.after.text(),
+            HunkKind::Delete | HunkKind::Mode => "",
+        }
+    }
+
+    /// The hunk of that id.
+    pub fn hunk(&self, id: &HunkId) -> Option<&Hunk> {
+        self.hunks.iter().find(|hunk| hunk.id == *id)
+    }
+}
+
+/// Makes ids of one file: the same texts again get the next occurrence number, and a clash of two different
+/// changes in 32 bits the next salt.
+#[derive(Default)]
+struct Names {
+    seen: HashMap<blake3::Hash, u32>,
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    fn name(&mut self, path: &WorkspacePath, before: &Entry, after: &Entry, kind: &HunkKind) -> HunkId {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hasher.update(bytes);
+        };
+        part(path.as_str().as_bytes());
+        match kind {
+            HunkKind::Lines { old, new, .. } => {
+                part(b"lines");
+                part(before.text().get(old.clone()).unwrap_or("").as_bytes());
+                part(after.text().get(new.clone()).unwrap_or("").as_bytes());
+            }
+            HunkKind::Create => {
+                part(b"create");
+                part(after.text().as_bytes());
+            }
+            HunkKind::Delete => {
+                part(b"delete");
+                part(before.text().as_bytes());
+            }
+            HunkKind::Mode => {
+                part(b"mode");
+                part(&mode(before).to_le_bytes());
+                part(&mode(after).to_le_bytes());
+            }
+        }
+        let occurrence = self.seen.entry(hasher.finalize()).or_insert(0);
+        hasher.update(&occurrence.to_le_bytes());
+        *occurrence += 1;
+        loop {
+            let hex: String = hasher.finalize().to_hex().chars().take(8).collect();
+            if self.taken.insert(hex.clone()) {
+                return HunkId::new(format!("h{hex}"));
+            }
+            hasher.update(b"again");
+        }
+    }
+}
+
+fn mode(entry: &Entry) -> u32 {
+    match entry {
+        Entry::Absent => 0,
+        Entry::File { mode, .. } => *mode,
+    }
+}
+
+fn line_hunks(old: &str, new: &str) -> Vec<HunkKind> {
+    let (old_lines, new_lines) = (lines(old), lines(new));
+    let old_starts = starts(&old_lines);
+    let new_starts = starts(&new_lines);
+    let bytes = |starts: &[usize], range: &Range<usize>| {
+        let at = |line: usize| starts.get(line).copied().unwrap_or(0);
+        at(range.start)..at(range.end)
+    };
+    let mut joined: Vec<Changed> = Vec::new();
+    for changed in changes(&old_lines, &new_lines) {
+        match joined.last_mut() {
+            Some(last) if changed.old.start - last.old.end <= NEAR => {
+                last.old.end = changed.old.end;
+                last.new.end = changed.new.end;
+            }
+            _ => joined.push(changed),
+        }
+    }
+    joined
+        .into_iter()
+        .map(|changed| HunkKind::Lines {
+            old: bytes(&old_starts, &changed.old),
+            new: bytes(&new_starts, &changed.new),
+            old_line: u32::try_from(changed.old.start).unwrap_or(u32::MAX),
+            new_line: u32::try_from(changed.new.start).unwrap_or(u32::MAX),
+        })
+        .collect()
+}
+
+/// First bytes of the lines, and the end of the last.
+fn starts(lines: &[&str]) -> Vec<usize> {
+    let mut at = 0;
+    let mut out = Vec::with_capacity(lines.len() + 1);
+    out.push(0);
+    for line in lines {
+        at += line.len();
+        out.push(at);
+    }
+    out
+}
+
+/// A run of lines that differ: which of the old, which of the new.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Changed {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
+
+/// The runs that differ, in order. Lines are compared as numbers, and what both ends share is left out first: a
+/// keystroke in a long file costs two passes over it, whatever the algorithm does with the rest.
+pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<Changed> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let tail = old.iter().skip(head).rev().zip(new.iter().skip(head).rev()).take_while(|(a, b)| a == b).count();
+    let middle_old = old.get(head..old.len() - tail).unwrap_or(&[]);
+    let middle_new = new.get(head..new.len() - tail).unwrap_or(&[]);
+    let mut numbers = Numbers::default();
+    let a = numbers.of(middle_old);
+    let b = numbers.of(middle_new);
+    let mut out: Vec<Changed> = Vec::new();
+    // Histogram: like patience it aligns by rare lines, so that braces and blank lines do not pull hunks about
+    for op in capture_diff_slices(Algorithm::Histogram, &a, &b) {
+        let (tag, old, new) = op.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            continue;
+        }
+        let old = old.start + head..old.end + head;
+        let new = new.start + head..new.end + head;
+        match out.last_mut() {
+            Some(last) if last.old.end == old.start && last.new.end == new.start => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+            }
+            _ => out.push(Changed { old, new }),
+        }
+    }
+    out
+}
+
+/// The same line, the same number.
+#[derive(Default)]
+pub(super) struct Numbers<'a>(HashMap<&'a str, u32>);
+
+impl<'a> Numbers<'a> {
+    pub(super) fn of(&mut self, lines: &[&'a str]) -> Vec<u32> {
+        lines
+            .iter()
+            .map(|line| {
+                let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+                *self.0.entry(line).or_insert(next)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! Lines with their endings, and byte offsets as line and column.
+//!
+//! Invariant: the lines of a text put together are the text. Absent: Unicode line breaks (U+2028, VT, NEL); editors
+//! that count them are outnumbered, and a mirror that counts them drifts from those that do not.
+
+use std::ops::Range;
+
+/// The lines of a text, each with its ending; an empty text has none, and a final LF opens no further line.
+pub fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// A line without its ending (LF or CRLF).
+pub fn body(line: &str) -> &str {
+    let line = line.strip_suffix('\n').map_or(line, |rest| rest.strip_suffix('\r').unwrap_or(rest));
+    line
+}
+
+/// In what a client counts columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    /// Bytes.
+    Utf8,
+    /// 16-bit code units, the protocol's default.
+    Utf16,
+    /// Unicode scalar values.
+    Utf32,
+}
+
+impl Encoding {
+    fn units(self, c: char) -> usize {
+        match self {
+            Encoding::Utf8 => c.len_utf8(),
+            Encoding::Utf16 => c.len_utf16(),
+            Encoding::Utf32 => 1,
+        }
+    }
+}
+
+/// Whether a CR without an LF ends a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoneCr {
+    /// It is a character like any other: hunks, compilers, git.
+    Text,
+    /// It ends a line: the language server protocol.
+    Break,
+}
+
+/// A place as clients name it, both 0-based.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Position {
+    /// Lines above.
+    pub line: u32,
+    /// Units of the encoding to the left.
+    pub column: u32,
+}
+
+/// Where the lines of one text start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineIndex {
+    /// First bytes of the lines; the first is 0, and a final ending opens one more, empty line (as editors count).
+    starts: Vec<usize>,
+    len: usize,
+}
+
+impl LineIndex {
+    /// Reads the text once.
+    pub fn new(text: &str, lone_cr: LoneCr) -> Self {
+        let bytes = text.as_bytes();
+        let mut starts = vec![0];
+        for (at, byte) in bytes.iter().enumerate() {
+            let ends = match byte {
+                b'\n' => true,
+                b'\r' => lone_cr == LoneCr::Break && bytes.get(at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            if ends {
+                starts.push(at + 1);
+            }
+        }
+        Self { starts, len: text.len() }
+    }
+
+    /// How many lines an editor shows: at least one.
+    pub fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Bytes of a line with its ending; `None` below the last.
+    pub fn range(&self, line: usize) -> Option<Range<usize>> {
+        let start = *self.starts.get(line)?;
+        Some(start..self.starts.get(line + 1).copied().unwrap_or(self.len))
+    }
+
+    /// The 0-based line a byte stands in; bytes behind the end stand in the last.
+    pub fn line_of(&self, byte: usize) -> usize {
+        self.starts.partition_point(|start| *start <= byte).saturating_sub(1)
+    }
+
+    /// A byte offset as a client counts it. An offset inside a character means the character's start.
+    pub fn position(&self, text: &str, byte: usize, encoding: Encoding) -> Position {
+        let line = self.line_of(byte);
+        let start = self.starts.get(line).copied().unwrap_or(0);
+        let end = floor_boundary(text, byte.min(self.len));
+        let column = text.get(start..end).unwrap_or("").chars().map(|c| encoding.units(c)).sum::<usize>();
+        Position { line: clamp(line), column: clamp(column) }
+    }
+
+    /// The byte a client means. A column behind the line's end means its end (before the ending), a line below the
+    /// last means the end of the text, and a column inside a character means the character's start.
+    pub fn offset(&self, text: &str, position: Position, encoding: Encoding) -> usize {
+        let Some(range) = usize::try_from(position.line).ok().and_then(|line| self.range(line)) else {
+            return self.len;
+        };
+        let line = text.get(range.clone()).unwrap_or("");
+        let line = line.trim_end_matches(['\n', '\r']);
+        let mut left = usize::try_from(position.column).unwrap_or(usize::MAX);
+        let mut at = range.start;
+        for c in line.chars() {
+            let units = encoding.units(c);
+            if left < units {
+                break;
+            }
+            left -= units;
+            at += c.len_utf8();
+        }
+        at
+    }
+}
+
+fn clamp(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// The nearest character boundary at or before a byte.
+fn floor_boundary(text: &str, byte: usize) -> usize {
+    (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}

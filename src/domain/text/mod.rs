@@ -1,0 +1,20 @@
+//! Text as bytes, lines and positions: what every other part means by "line 12", "column 4" and "this edit".
+//!
+//! Invariant: nothing here changes a byte that it was not told to change, and no offset or position that a client
+//! sends can make it panic; what does not fit is clamped (positions) or refused (edits).
+//! Absent: documents, versions and URIs. They belong to whoever owns the text.
+//!
+//! A line ends with LF; a CR directly before it belongs to the ending. A *lone* CR is no line break for hunks: git,
+//! compilers and diff tools see none, and a hunk must be what `git apply` would see. The language server protocol
+//! does count it, so [`LineIndex`] is told which of the two is meant.
+
+mod edits;
+mod lines;
+mod style;
+
+pub use edits::{EditProblem, apply, invert, map_offset, map_range};
+pub use lines::{Encoding, LineIndex, LoneCr, Position, body, lines};
+pub use style::{Ending, Indent, Style};
+
+#[cfg(test)]
+mod tests;

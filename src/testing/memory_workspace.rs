@@ -1,0 +1,189 @@
+//! The workspace port in memory.
+//!
+//! Invariant: keeps the port's promises: a write replaces exactly what its caller read, or touches nothing. Absent:
+//! modes beyond the bits, links, ignore rules other than `.git` and `.planwright`.
+
+use crate::domain::change::Entry;
+use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::domain::task::facts::Binding;
+use crate::ports::{Fut, Listed, ReadRefusal, Workspace, WriteRefusal};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Files as a map. Clones share it, as two processes share a disk.
+#[derive(Clone)]
+pub struct MemoryWorkspace {
+    root: PathBuf,
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    files: BTreeMap<WorkspacePath, Entry>,
+    pages: BTreeMap<PathBuf, String>,
+    unreadable: BTreeMap<WorkspacePath, ReadRefusal>,
+    refuse_writes: Option<String>,
+    behind: Vec<(WorkspacePath, Entry)>,
+    binding: Binding,
+    writes: Vec<(WorkspacePath, Entry)>,
+}
+
+impl MemoryWorkspace {
+    /// Files with mode 0o644, at the made-up root `/workspace`, outside git.
+    pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let root = PathBuf::from("/workspace");
+        let binding = Binding { root: root.clone(), git: None, head: None, branch: None };
+        let files = files
+            .into_iter()
+            .filter_map(|(path, text)| {
+                Some((WorkspacePath::new(path).ok()?, Entry::File { text: Arc::from(text), mode: 0o644 }))
+            })
+            .collect();
+        let inner = Inner {
+            files,
+            pages: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
+            refuse_writes: None,
+            behind: Vec::new(),
+            binding,
+            writes: Vec::new(),
+        };
+        Self { root, inner: Arc::new(Mutex::new(inner)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // a test that panicked elsewhere leaves a map that is still a map
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What stands there, without the port.
+    pub fn entry(&self, path: &WorkspacePath) -> Entry {
+        self.lock().entry(path)
+    }
+
+    /// Changes a file as the user would: at once, and nobody is told.
+    pub fn change_behind(&self, path: &WorkspacePath, entry: Entry) {
+        self.lock().set(path, entry);
+    }
+
+    /// Changes a file in the middle of the next write, after its caller has read and before the act.
+    pub fn change_during_next_write(&self, path: &WorkspacePath, entry: Entry) {
+        self.lock().behind.push((path.clone(), entry));
+    }
+
+    /// Makes reads of a path fail.
+    pub fn refuse_read(&self, path: &WorkspacePath, refusal: ReadRefusal) {
+        self.lock().unreadable.insert(path.clone(), refusal);
+    }
+
+    /// Makes every write fail with this reason (a full disk, a read-only workspace); `None` ends it.
+    pub fn refuse_writes(&self, reason: Option<&str>) {
+        self.lock().refuse_writes = reason.map(str::to_owned);
+    }
+
+    /// Puts the root elsewhere: another commit, another branch.
+    pub fn set_binding(&self, binding: Binding) {
+        self.lock().binding = binding;
+    }
+
+    /// Every write that was made, in order.
+    pub fn writes(&self) -> Vec<(WorkspacePath, Entry)> {
+        self.lock().writes.clone()
+    }
+}
+
+impl Inner {
+    fn entry(&self, path: &WorkspacePath) -> Entry {
+        self.files.get(path).cloned().unwrap_or(Entry::Absent)
+    }
+
+    fn set(&mut self, path: &WorkspacePath, entry: Entry) {
+        match entry {
+            Entry::Absent => self.files.remove(path),
+            file @ Entry::File { .. } => self.files.insert(path.clone(), file),
+        };
+    }
+
+    fn write(&mut self, path: &WorkspacePath, before: &Entry, after: &Entry) -> Result<(), WriteRefusal> {
+        for (path, entry) in std::mem::take(&mut self.behind) {
+            self.set(&path, entry);
+        }
+        if let Some(refusal) = self.unreadable.get(path) {
+            return Err(WriteRefusal::Unreadable(refusal.clone()));
+        }
+        let found = self.entry(path);
+        if found.hash() != before.hash() {
+            return Err(WriteRefusal::Changed { path: path.clone(), found: found.hash() });
+        }
+        if let Some(reason) = &self.refuse_writes {
+            return Err(WriteRefusal::Failed { path: path.clone(), reason: reason.clone() });
+        }
+        self.set(path, after.clone());
+        self.writes.push((path.clone(), after.clone()));
+        Ok(())
+    }
+}
+
+fn hidden(path: &WorkspacePath) -> bool {
+    path.as_str().split('/').any(|part| matches!(part, ".git" | ".planwright"))
+}
+
+impl Workspace for MemoryWorkspace {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn binding(&self) -> Fut<'_, Binding> {
+        Box::pin(async move { self.lock().binding.clone() })
+    }
+
+    fn list(&self) -> Fut<'_, Vec<Listed>> {
+        Box::pin(async move {
+            let inner = self.lock();
+            let files = inner.files.iter().filter(|(path, _)| !hidden(path));
+            files
+                .map(|(path, entry)| Listed {
+                    path: path.clone(),
+                    size: u64::try_from(entry.text().len()).unwrap_or(u64::MAX),
+                })
+                .collect()
+        })
+    }
+
+    fn read<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, Result<Entry, ReadRefusal>> {
+        Box::pin(async move {
+            let inner = self.lock();
+            inner.unreadable.get(path).cloned().map_or_else(|| Ok(inner.entry(path)), Err)
+        })
+    }
+
+    fn write<'a>(
+        &'a self,
+        path: &'a WorkspacePath,
+        before: &'a Entry,
+        after: &'a Entry,
+    ) -> Fut<'a, Result<(), WriteRefusal>> {
+        Box::pin(async move { self.lock().write(path, before, after) })
+    }
+
+    fn write_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        Box::pin(async move {
+            let path = self.page_path(task, name);
+            self.lock().pages.insert(path.clone(), text.to_owned());
+            Ok(path)
+        })
+    }
+
+    fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>> {
+        Box::pin(async move { Ok(self.lock().pages.get(&self.page_path(task, name)).cloned()) })
+    }
+
+    fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {
+        self.root.join(".planwright/tasks").join(task.as_str()).join(name)
+    }
+}

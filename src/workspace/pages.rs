@@ -1,0 +1,113 @@
+//! The files of a task's folder.
+//!
+//! Invariant: they lie below `.planwright` in the workspace, or below the state directory where the workspace cannot
+//! be written; a `.planwright` that a link leads elsewhere counts as not writable. `.planwright/.gitignore` keeps
+//! everything but recipes and configuration out of git. Absent: what stands on the pages.
+
+use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
+use crate::ports::{ReadRefusal, WriteRefusal};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const IGNORED: &str = "/*\n!/recipes/\n!/config.toml\n";
+
+/// Where pages go.
+pub(super) struct Pages {
+    root: PathBuf,
+    state: PathBuf,
+    /// `.planwright`
+    label: WorkspacePath,
+    /// Set once a page could not be put into the workspace; it stays set, so that a task's pages stay together.
+    aside: AtomicBool,
+}
+
+impl Pages {
+    pub fn new(root: &Path, state: &Path) -> Result<Self, PathProblem> {
+        let folder = root.join(".planwright");
+        let usable = match folder.symlink_metadata() {
+            Ok(meta) => meta.is_dir() && writable(&folder),
+            Err(_) => writable(root),
+        };
+        let label = WorkspacePath::new(".planwright")?;
+        Ok(Self { root: root.to_owned(), state: state.to_owned(), label, aside: AtomicBool::new(!usable) })
+    }
+
+    /// The page as a path for messages; a name that leads out of the task's folder is refused.
+    fn checked(&self, task: &TaskId, name: &str) -> Result<WorkspacePath, ReadRefusal> {
+        let bad = || super::place::failed(&self.label, format!("`{task}/{name}` is no name of a page"));
+        if WorkspacePath::new(name).is_err() || task.as_str().is_empty() || task.as_str().contains(['/', '.']) {
+            return Err(bad());
+        }
+        WorkspacePath::new(&format!("{}/tasks/{task}/{name}", self.label)).map_err(|_| bad())
+    }
+
+    pub fn path(&self, task: &TaskId, name: &str) -> PathBuf {
+        self.folder(self.aside.load(Ordering::Relaxed)).join("tasks").join(task.as_str()).join(name)
+    }
+
+    pub fn label(&self) -> &WorkspacePath {
+        &self.label
+    }
+
+    fn folder(&self, aside: bool) -> PathBuf {
+        if aside { self.state.clone() } else { self.root.join(".planwright") }
+    }
+
+    pub fn write(&self, task: &TaskId, name: &str, text: &str) -> Result<PathBuf, WriteRefusal> {
+        let label = self.checked(task, name).map_err(WriteRefusal::Unreadable)?;
+        if !self.aside.load(Ordering::Relaxed) {
+            match self.put(task, name, text) {
+                Ok(path) => return Ok(path),
+                Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+                    self.aside.store(true, Ordering::Relaxed);
+                }
+                Err(error) => return Err(WriteRefusal::Failed { path: label, reason: error.to_string() }),
+            }
+        }
+        self.put(task, name, text).map_err(|error| WriteRefusal::Failed { path: label, reason: error.to_string() })
+    }
+
+    fn put(&self, task: &TaskId, name: &str, text: &str) -> std::io::Result<PathBuf> {
+        let path = self.path(task, name);
+        let parent = path.parent().unwrap_or(&self.root);
+        std::fs::create_dir_all(parent)?;
+        let aside = self.aside.load(Ordering::Relaxed);
+        let folder = self.folder(aside);
+        if !aside {
+            if !parent.canonicalize()?.starts_with(&folder) {
+                return Err(std::io::Error::new(
+                    ErrorKind::PermissionDenied,
+                    ".planwright is a link that leads elsewhere",
+                ));
+            }
+            let ignored = folder.join(".gitignore");
+            if ignored.symlink_metadata().is_err() {
+                std::fs::write(ignored, IGNORED)?;
+            }
+        }
+        let mut file = tempfile::Builder::new().prefix(".page").tempfile_in(parent)?;
+        file.write_all(text.as_bytes())?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(path)
+    }
+
+    pub fn read(&self, task: &TaskId, name: &str) -> Result<Option<String>, ReadRefusal> {
+        let label = self.checked(task, name)?;
+        let path = self.path(task, name);
+        match std::fs::read(path) {
+            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| ReadRefusal::NotUtf8(label)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(super::place::failed(&label, error)),
+        }
+    }
+}
+
+fn writable(dir: &Path) -> bool {
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+}

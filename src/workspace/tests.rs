@@ -1,0 +1,369 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test may stop at the first surprise and says what it skips"
+)]
+
+use super::write::{write, write_while};
+use super::*;
+use crate::domain::change::Entry;
+use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::ports::{ReadRefusal, Workspace, WriteRefusal};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+struct Ground {
+    _dir: TempDir,
+    root: PathBuf,
+    state: PathBuf,
+}
+
+fn ground() -> Ground {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, state) = (dir.path().canonicalize().unwrap().join("ws"), dir.path().join("state"));
+    fs::create_dir(&root).unwrap();
+    Ground { _dir: dir, root, state }
+}
+
+impl Ground {
+    fn disk(&self) -> Disk {
+        Disk::open(self.root.clone(), self.state.clone()).unwrap()
+    }
+
+    fn put(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        path
+    }
+
+    /// Nothing but these files is left in the workspace: no temporary file either.
+    #[track_caller]
+    fn check_files(&self, expect: &[&str]) {
+        let mut names: Vec<String> =
+            fs::read_dir(&self.root).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, expect);
+    }
+}
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::new(text).unwrap()
+}
+
+fn file(text: &str) -> Entry {
+    Entry::File { text: Arc::from(text), mode: 0o644 }
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn read(disk: &Disk, name: &str) -> Result<Entry, ReadRefusal> {
+    run(disk.read(&path(name)))
+}
+
+#[test]
+fn a_file_is_replaced_made_and_removed() {
+    let ground = ground();
+    let own = ground.put("a.rs", "\u{feff}one\r\ntwo\n");
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o750)).unwrap();
+    let disk = ground.disk();
+    let before = read(&disk, "a.rs").unwrap();
+    assert_eq!(before, Entry::File { text: Arc::from("\u{feff}one\r\ntwo\n"), mode: 0o750 });
+    let after = Entry::File { text: Arc::from("\u{feff}one\r\n2\n"), mode: 0o750 };
+    run(disk.write(&path("a.rs"), &before, &after)).unwrap();
+    assert_eq!(read(&disk, "a.rs").unwrap(), after);
+    let program = Entry::File { text: Arc::from("\u{feff}one\r\n2\n"), mode: 0o644 };
+    run(disk.write(&path("a.rs"), &after, &program)).unwrap();
+    assert_eq!(fs::metadata(&own).unwrap().mode() & 0o7777, 0o644);
+    run(disk.write(&path("a.rs"), &program, &Entry::Absent)).unwrap();
+    assert_eq!(read(&disk, "a.rs").unwrap(), Entry::Absent);
+    run(disk.write(&path("x/y/b.rs"), &Entry::Absent, &file("new"))).unwrap();
+    assert_eq!(fs::read_to_string(ground.root.join("x/y/b.rs")).unwrap(), "new");
+    ground.check_files(&["x"]);
+}
+
+/// What somebody else does in the moment before the act, and what the write does then.
+#[track_caller]
+fn check_race(before: &Entry, after: &Entry, meanwhile: impl Fn(&Path), left: Option<&str>) {
+    let ground = ground();
+    let own = ground.root.join("a.rs");
+    if let Entry::File { text, .. } = before {
+        ground.put("a.rs", text);
+    }
+    let done = write_while(&ground.root, &path("a.rs"), before, after, &|| meanwhile(&own));
+    assert!(matches!(done, Err(WriteRefusal::Changed { .. })), "{done:?}");
+    assert_eq!(fs::read_to_string(&own).ok().as_deref(), left);
+    ground.check_files(if left.is_some() { &["a.rs"] } else { &[] });
+}
+
+fn save(own: &Path) {
+    fs::write(own, "theirs").unwrap();
+}
+
+fn save_by_rename(own: &Path) {
+    let other = own.with_extension("tmp");
+    fs::write(&other, "theirs").unwrap();
+    fs::rename(other, own).unwrap();
+}
+
+#[test]
+fn what_somebody_saves_in_between_stays() {
+    let (old, new) = (file("old"), file("new"));
+    check_race(&old, &new, save, Some("theirs"));
+    check_race(&old, &new, save_by_rename, Some("theirs"));
+    check_race(&old, &Entry::Absent, save, Some("theirs"));
+    check_race(&old, &Entry::Absent, save_by_rename, Some("theirs"));
+    check_race(&Entry::Absent, &new, save, Some("theirs"));
+    let stale = ground();
+    stale.put("a.rs", "theirs");
+    for after in [&new, &Entry::Absent, &file("old")] {
+        let done = write(&stale.root, &path("a.rs"), &old, after);
+        assert_eq!(done, Err(WriteRefusal::Changed { path: path("a.rs"), found: file("theirs").hash() }));
+    }
+}
+
+#[test]
+fn a_file_with_two_names_keeps_both() {
+    let ground = ground();
+    let own = ground.put("a.rs", "old text");
+    fs::hard_link(&own, ground.root.join("b.rs")).unwrap();
+    write(&ground.root, &path("a.rs"), &file("old text"), &file("new")).unwrap();
+    assert_eq!(fs::read_to_string(ground.root.join("b.rs")).unwrap(), "new");
+    assert_eq!(fs::metadata(&own).unwrap().nlink(), 2);
+    let race = |own: &Path| fs::write(own, "theirs").unwrap();
+    let done = write_while(&ground.root, &path("a.rs"), &file("new"), &file("x"), &|| race(&own));
+    assert!(matches!(done, Err(WriteRefusal::Changed { .. })));
+    assert_eq!(fs::read_to_string(&own).unwrap(), "theirs");
+}
+
+#[test]
+fn a_link_inside_is_read_and_written_through_and_one_outside_is_refused() {
+    let ground = ground();
+    ground.put("real/a.rs", "old");
+    symlink("real/a.rs", ground.root.join("link.rs")).unwrap();
+    let outside = ground._dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("secret"), "s").unwrap();
+    symlink(outside.join("secret"), ground.root.join("out")).unwrap();
+    symlink(&outside, ground.root.join("dir")).unwrap();
+    symlink("nowhere", ground.root.join("dangling")).unwrap();
+    let disk = ground.disk();
+    assert_eq!(read(&disk, "link.rs"), Ok(file("old")));
+    run(disk.write(&path("link.rs"), &file("old"), &file("new"))).unwrap();
+    assert!(ground.root.join("link.rs").is_symlink());
+    assert_eq!(fs::read_to_string(ground.root.join("real/a.rs")).unwrap(), "new");
+    for name in ["out", "dir/secret", "dir/none/x"] {
+        assert_eq!(read(&disk, name), Err(ReadRefusal::Outside(path(name))));
+        let done = run(disk.write(&path(name), &Entry::Absent, &file("x")));
+        assert_eq!(done, Err(WriteRefusal::Unreadable(ReadRefusal::Outside(path(name)))));
+    }
+    assert!(matches!(read(&disk, "dangling"), Err(ReadRefusal::Failed { .. })));
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    run(disk.write(&path("link.rs"), &file("new"), &Entry::Absent)).unwrap();
+    assert!(ground.root.join("real/a.rs").exists() && !ground.root.join("link.rs").is_symlink());
+}
+
+#[test]
+fn what_is_no_text_is_refused() {
+    let ground = ground();
+    let disk = ground.disk();
+    fs::write(ground.root.join("latin"), b"caf\xe9").unwrap();
+    fs::write(ground.root.join("binary"), b"a\0b").unwrap();
+    fs::File::create(ground.root.join("large")).unwrap().set_len(LIMIT + 1).unwrap();
+    fs::create_dir(ground.root.join("folder")).unwrap();
+    assert_eq!(read(&disk, "latin"), Err(ReadRefusal::NotUtf8(path("latin"))));
+    assert_eq!(read(&disk, "binary"), Err(ReadRefusal::Binary(path("binary"))));
+    assert_eq!(read(&disk, "large"), Err(ReadRefusal::TooLarge { path: path("large"), size: LIMIT + 1, limit: LIMIT }));
+    assert_eq!(read(&disk, "folder"), Err(ReadRefusal::NotAFile(path("folder"))));
+    assert_eq!(read(&disk, "latin/x"), Ok(Entry::Absent));
+    let made = Command::new("mkfifo").arg(ground.root.join("pipe")).status().is_ok_and(|status| status.success());
+    assert!(!made || read(&disk, "pipe") == Err(ReadRefusal::NotAFile(path("pipe"))));
+    let done = run(disk.write(&path(".git/config"), &Entry::Absent, &file("x")));
+    assert!(matches!(done, Err(WriteRefusal::Failed { .. })));
+}
+
+#[test]
+fn attributes_and_owner_survive() {
+    let ground = ground();
+    let own = ground.put("a.rs", "old");
+    let mark = rustix::fs::setxattr(&own, "user.mark", b"1", rustix::fs::XattrFlags::empty());
+    if mark.is_err() {
+        eprintln!("SKIPPED: no extended attributes on this file system");
+    }
+    let root_user = rustix::process::geteuid().is_root();
+    if root_user {
+        std::os::unix::fs::chown(&own, Some(65534), Some(65534)).unwrap();
+    }
+    let before = fs::metadata(&own).unwrap();
+    write(&ground.root, &path("a.rs"), &file("old"), &file("new")).unwrap();
+    let after = fs::metadata(&own).unwrap();
+    assert_eq!((after.uid(), after.gid(), after.mode()), (before.uid(), before.gid(), before.mode()));
+    assert_ne!(after.ino(), before.ino());
+    if mark.is_ok() {
+        let mut value = [0_u8; 4];
+        assert_eq!(rustix::fs::getxattr(&own, "user.mark", value.as_mut_slice()), Ok(1));
+    }
+}
+
+/// Set in the child that runs as nobody: the workspace it is to write.
+const AS_NOBODY: &str = "PLANWRIGHT_TEST_AS_NOBODY";
+
+#[test]
+fn a_workspace_that_cannot_be_written_says_so_and_pages_go_aside() {
+    if let Some(dir) = std::env::var_os(AS_NOBODY) {
+        let dir = PathBuf::from(dir);
+        let disk = Disk::open(dir.join("ws"), dir.join("state")).unwrap();
+        let done = run(disk.write(&path("a.rs"), &file("old"), &file("new")));
+        assert!(matches!(done, Err(WriteRefusal::Failed { .. })), "{done:?}");
+        let page = run(disk.write_page(&TaskId::new("k3f9"), "task.md", "# page")).unwrap();
+        assert!(page.starts_with(dir.join("state")) && page == disk.page_path(&TaskId::new("k3f9"), "task.md"));
+        assert_eq!(run(disk.read_page(&TaskId::new("k3f9"), "task.md")).unwrap().as_deref(), Some("# page"));
+        // a foreign file that may be written is written in place and keeps its owner
+        run(disk.write(&path("shared.rs"), &file("old"), &file("new"))).unwrap();
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can become nobody");
+        return;
+    }
+    let ground = ground();
+    let dir = ground._dir.path();
+    ground.put("a.rs", "old");
+    let shared = ground.put("shared.rs", "old");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(&ground.state).unwrap();
+    std::os::unix::fs::chown(&ground.state, Some(65534), Some(65534)).unwrap();
+    // the test program itself may stand in a folder that nobody cannot enter
+    let program = dir.join("test-program");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let name = "workspace::tests::a_workspace_that_cannot_be_written_says_so_and_pages_go_aside";
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .args(["--exact", name, "--nocapture"])
+        .env(AS_NOBODY, dir.canonicalize().unwrap())
+        .current_dir("/")
+        .output();
+    match output {
+        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout)),
+        Err(error) => {
+            eprintln!("SKIPPED: setpriv cannot be started: {error}");
+            return;
+        }
+    }
+    assert_eq!(fs::read_to_string(ground.root.join("a.rs")).unwrap(), "old");
+    assert_eq!(fs::read_to_string(&shared).unwrap(), "new");
+    assert_eq!((fs::metadata(&shared).unwrap().uid(), fs::metadata(&shared).unwrap().mode() & 0o777), (0, 0o666));
+}
+
+#[test]
+fn ignored_files_are_not_listed_and_hidden_ones_are() {
+    let ground = ground();
+    for name in ["b.rs", "a/x.rs", ".hidden", "target/o", "secret.txt", ".git/HEAD", ".planwright/tasks/t/p.md"] {
+        ground.put(name, "x");
+    }
+    ground.put(".gitignore", "target/\n");
+    ground.put(".planwrightignore", "secret*\n");
+    let names: Vec<String> = run(ground.disk().list()).into_iter().map(|listed| listed.path.to_string()).collect();
+    assert_eq!(names, [".gitignore", ".hidden", ".planwrightignore", "a/x.rs", "b.rs"]);
+}
+
+fn git(dir: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(dir)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .output()
+        .ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[test]
+fn a_root_is_the_top_of_its_worktree_and_knows_where_it_stands() {
+    let ground = ground();
+    let outside = run(ground.disk().binding());
+    assert_eq!((outside.git, outside.head, outside.branch), (None, None, None));
+    if git(&ground.root, &["init"]).is_none() {
+        eprintln!("SKIPPED: no git");
+        return;
+    }
+    let unborn = run(ground.disk().binding());
+    assert_eq!((unborn.head, unborn.branch.as_deref()), (None, Some("refs/heads/main")));
+    ground.put("sub/a.rs", "x");
+    git(&ground.root, &["add", "."]).unwrap();
+    git(&ground.root, &["commit", "-m", "one"]).unwrap();
+    let head = git(&ground.root, &["rev-parse", "HEAD"]).unwrap();
+    let below = Disk::open(ground.root.join("sub"), ground.state.clone()).unwrap();
+    assert_eq!(below.root(), ground.root);
+    assert_eq!(run(below.binding()).head.as_deref(), Some(head.as_str()));
+    git(&ground.root, &["pack-refs", "--all"]).unwrap();
+    assert_eq!(run(below.binding()).head.as_deref(), Some(head.as_str()));
+    let tree = ground._dir.path().join("tree");
+    git(&ground.root, &["worktree", "add", "--detach", tree.to_str().unwrap()]).unwrap();
+    let other = run(Disk::open(tree, ground.state.clone()).unwrap().binding());
+    assert_eq!(
+        (other.head.as_deref(), other.branch, other.git),
+        (Some(head.as_str()), None, Some(ground.root.join(".git")))
+    );
+}
+
+#[test]
+fn pages_are_kept_out_of_git_and_in_their_folder() {
+    let ground = ground();
+    let disk = ground.disk();
+    let task = TaskId::new("k3f9");
+    assert_eq!(run(disk.read_page(&task, "task.md")).unwrap(), None);
+    let page = run(disk.write_page(&task, "log/one.md", "x")).unwrap();
+    assert_eq!(page, ground.root.join(".planwright/tasks/k3f9/log/one.md"));
+    assert_eq!(
+        fs::read_to_string(ground.root.join(".planwright/.gitignore")).unwrap(),
+        "/*\n!/recipes/\n!/config.toml\n"
+    );
+    assert!(run(disk.write_page(&task, "../../../x", "x")).is_err());
+    assert!(run(disk.write_page(&TaskId::new(".."), "x", "x")).is_err());
+    if git(&ground.root, &["init"]).is_some() {
+        assert_eq!(git(&ground.root, &["status", "--porcelain", "-uall"]).as_deref(), Some(""));
+    }
+}
+
+#[test]
+fn a_planwright_folder_that_leads_out_is_not_used() {
+    let ground = ground();
+    let outside = ground._dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, ground.root.join(".planwright")).unwrap();
+    let page = run(ground.disk().write_page(&TaskId::new("k3f9"), "task.md", "x")).unwrap();
+    assert!(page.starts_with(&ground.state));
+    assert_eq!(fs::read_dir(outside).unwrap().count(), 0);
+}
+
+#[test]
+fn a_change_is_reported_also_in_a_new_folder_and_not_in_an_ignored_one() {
+    let ground = ground();
+    ground.put(".gitignore", "target/\n");
+    ground.put("a.rs", "x");
+    run(async {
+        let mut changes = watch(&ground.root);
+        assert_eq!(changes.incomplete(), None);
+        ground.put("target/o", "x");
+        ground.put("new/deep/b.rs", "x");
+        ground.put("a.rs", "y");
+        let mut seen = std::collections::BTreeSet::new();
+        let wanted = [path("a.rs"), path("new/deep/b.rs")];
+        while !wanted.iter().all(|path| seen.contains(path)) {
+            let next = tokio::time::timeout(std::time::Duration::from_secs(20), changes.next()).await;
+            seen.extend(next.unwrap().unwrap());
+        }
+        assert!(!seen.contains(&path("target/o")), "{seen:?}");
+    });
+}
