@@ -201,7 +201,7 @@ pub(super) fn apply(text: &str, edits: &[crate::ports::MarkedEdit]) -> String {
 fn a_rewrite_reaches_nested_matches_and_keeps_every_other_byte() {
     let text = "fn f() {\r\n  // a.unwrap()\r\n  let s = \"b.unwrap()\";\r\n\tOk(a.unwrap().b.unwrap())\n}";
     insta::assert_snapshot!(rewrite(text, "$X.unwrap()", "$X?").escape_debug(), @r#"fn f() {\r\n  // a.unwrap()\r\n  let s = \"b.unwrap()\";\r\n\tOk(a?.b?)\n}"#);
-    assert_eq!(rewrite("fn f() { g(g(1), h(g(2))); }", "g($X)", "log(g($X))"), "fn f() { log(g(log(g(1)), h(log(g(2))))); }");
+    assert_eq!(rewrite("fn f() { g(k(g(1), h(g(2)))); }", "g($X)", "log(g($X))"), "fn f() { log(g(k(log(g(1)), h(log(g(2)))))); }");
     assert_eq!(rewrite("fn f() { old(1, 2); old(); }", "old($$$A)", "new(ctx, $$$A)"), "fn f() { new(ctx, 1, 2); new(ctx, ); }");
     assert_eq!(rewrite("fn f() { x == x; x == y; }", "$A == $A", "true"), "fn f() { true; x == y; }");
     assert_eq!(rewrite("fn f() { let a = 1; }", "let $A = $B;", "let $A: u8 = $B;"), "fn f() { let a: u8 = 1; }");
