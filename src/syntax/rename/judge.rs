@@ -140,6 +140,11 @@ impl<'p> Judge<'p, '_> {
         if !self.target.spaces.contains(&space) {
             return Verdict::Not;
         }
+        let module_level = self.target.kind != SymbolKind::Variant;
+        if last && module_level && self.program.segments(file, whole).first().is_some_and(|part| part == "?") {
+            // `<T as Trait>::Name` is a member, whatever its name.
+            return Verdict::Not;
+        }
         if last {
             return self.verdict(types::path(self.program, file, whole, space));
         }
@@ -221,20 +226,21 @@ impl<'p> Judge<'p, '_> {
             call.kind() == "call_expression"
                 && call.child_by_field_name("function").is_some_and(|function| function.id() == callee.id())
         });
-        match (self.target.kind, call) {
-            (SymbolKind::Method, Some(call)) => {
-                let Some(arity) = self.target.arity else { return Verdict::Not };
+        let fits = match call {
+            // Another number of arguments is another method: Rust has no overloading.
+            Some(call) if self.target.kind == SymbolKind::Method => {
                 let given = call.child_by_field_name("arguments").map_or(0, |arguments| {
                     super::program::children(arguments)
                         .filter(|part| !part.kind().ends_with("comment") && part.kind() != "attribute_item")
                         .count()
                 });
-                if given != arity {
-                    return Verdict::Not;
-                }
+                self.target.arity == Some(given)
             }
-            (SymbolKind::Field, None) => {}
-            _ => return Verdict::Not,
+            Some(_) => false,
+            None => self.target.kind == SymbolKind::Field,
+        };
+        if !fits {
+            return Verdict::Not;
         }
         match whole.child_by_field_name("value").and_then(|value| types::of(self.program, file, value)) {
             Some(owner) => self.of_owner(owner),
@@ -393,12 +399,9 @@ impl<'p> Judge<'p, '_> {
                 !matches!(program.text(file, token), "." | "::")
             });
             let called = after.is_some_and(|token| token.kind() == "token_tree" && program.text(file, token).starts_with('('));
-            let fits = match self.target.kind {
-                SymbolKind::Method => called && self.target.arity.is_some(),
-                SymbolKind::Field => !called,
-                _ => false,
-            };
-            if !fits {
+            let method = self.target.kind == SymbolKind::Method && called && self.target.arity.is_some();
+            let field = self.target.kind == SymbolKind::Field && !called;
+            if !method && !field {
                 return Verdict::Not;
             }
             let receiver = receiver.filter(|receiver| alone && matches!(receiver.kind(), "self" | "identifier"));
