@@ -117,3 +117,20 @@ pub struct SyntaxError {
     /// What the parser saw, in a few words.
     pub message: String,
 }
+
+/// The errors of `after` that `before` did not have. They are compared by message and number, not by place, so that an
+/// old error elsewhere in a file does not forbid an edit.
+pub fn new_errors<'a>(before: &[SyntaxError], after: &'a [SyntaxError]) -> Vec<&'a SyntaxError> {
+    let mut old: BTreeMap<&str, usize> = BTreeMap::new();
+    for error in before {
+        *old.entry(error.message.as_str()).or_default() += 1;
+    }
+    let is_new = |error: &&'a SyntaxError| match old.get_mut(error.message.as_str()) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        Some(_) | None => true,
+    };
+    after.iter().filter(is_new).collect()
+}
