@@ -4,4 +4,5 @@
 //! about what a task may do; that is `domain::task`.
 
 pub mod handle;
+pub mod tools;
 pub use handle::{EngineHandle, Update};

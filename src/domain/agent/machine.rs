@@ -156,6 +156,7 @@ impl Agent {
 
     /// The move of the moment; the same until an answer is taken. Call it right before the move is journaled: words
     /// said later wait for the next request.
+    #[expect(clippy::should_implement_trait, reason = "a machine has a next move; it is no sequence of them")]
     pub fn next(&mut self) -> Move {
         if matches!(self.state, State::Model | State::Code(..)) && !self.issued {
             for words in std::mem::take(&mut self.said) {

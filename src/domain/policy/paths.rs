@@ -5,8 +5,9 @@
 
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::CommandPattern;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// What a step's tools may touch. Made from the approved plan, never from a message.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -97,11 +98,13 @@ const SAMPLES: &str = "**/.env.{example,sample,template,dist,defaults}";
 
 /// Why this path is never read or written by a tool; `None` for an ordinary one.
 pub fn secret(path: &WorkspacePath) -> Option<&'static str> {
+    static SET: LazyLock<(GlobSet, GlobSet)> =
+        LazyLock::new(|| (globs(SECRETS.iter().map(|(glob, _)| *glob)), globs([SAMPLES])));
     let lower = path.as_str().to_lowercase();
-    if matches(SAMPLES, &lower) {
-        return None;
-    }
-    SECRETS.iter().find(|(glob, _)| matches(glob, &lower)).map(|(_, why)| *why)
+    let (secrets, samples) = &*SET;
+    // two globs of the set for each row, see `globs`
+    let first = secrets.matches(&lower).into_iter().min()?;
+    if samples.is_match(&lower) { None } else { SECRETS.get(first / 2).map(|(_, why)| *why) }
 }
 
 /// Whether `secret` has a reason.
@@ -109,20 +112,38 @@ pub fn is_secret(path: &WorkspacePath) -> bool {
     secret(path).is_some()
 }
 
-/// Whether a glob of a plan covers a path: equal, below it when it names a folder, or by pattern with `/` kept apart.
-/// A pattern that is none covers nothing but itself.
+/// Whether a glob of a plan covers a path: equal, below it when it ends in `/`, or by pattern with `/` kept apart. A
+/// pattern that is none covers nothing but itself.
 pub fn covers(glob: &str, path: &WorkspacePath) -> bool {
-    let folder = glob.trim_end_matches('/');
-    let below = |rest: &str| rest.starts_with('/') && glob.ends_with('/');
-    folder == path.as_str() || path.as_str().strip_prefix(folder).is_some_and(below) || matches(glob, path.as_str())
+    globs([glob]).is_match(path.as_str())
 }
 
-fn matches(glob: &str, path: &str) -> bool {
-    matcher(glob).is_some_and(|matcher| matcher.is_match(path))
+/// Globs as `covers` reads them, compiled once. Each stands twice in the set: as written (`src/[id].rs` is a file name too) and as a pattern.
+pub fn globs<'a>(all: impl IntoIterator<Item = &'a str>) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in all {
+        let written = globset::escape(glob);
+        let pattern = if glob.ends_with('/') { format!("{}**", globset::escape(glob)) } else { glob.to_owned() };
+        for text in [written.as_str(), pattern.as_str()] {
+            if let Ok(built) = GlobBuilder::new(text).literal_separator(true).build() {
+                set.add(built);
+            }
+        }
+    }
+    set.build().unwrap_or_default()
 }
 
-fn matcher(glob: &str) -> Option<GlobMatcher> {
-    GlobBuilder::new(glob).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
+/// What a step may read, compiled once for walks over many files.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    read: Option<GlobSet>,
+}
+
+impl Reach {
+    /// Whether an unignored file may be read.
+    pub fn holds(&self, path: &WorkspacePath) -> bool {
+        self.read.as_ref().is_none_or(|read| read.is_match(path.as_str())) && !is_secret(path)
+    }
 }
 
 impl Rights {
@@ -163,14 +184,22 @@ impl Rights {
                 instead: "go on without it; ask the person for the one fact you need".to_owned(),
             });
         }
-        let named = self.write.iter().map(|right| &right.glob).chain(&self.read).any(|glob| covers(glob, path));
-        if named || (self.read.is_empty() && listed) {
+        if (self.read.is_empty() && listed) || self.named().is_match(path.as_str()) {
             Ok(())
         } else if self.read.is_empty() {
             Err(Refusal::wider(format!("`{path}` is ignored by the workspace, and the plan does not name it")))
         } else {
             Err(Refusal::wider(format!("`{path}` is outside what this step may read: {}", self.read.join(", "))))
         }
+    }
+
+    /// The same for unignored files, compiled once.
+    pub fn reach(&self) -> Reach {
+        Reach { read: (!self.read.is_empty()).then(|| self.named()) }
+    }
+
+    fn named(&self) -> GlobSet {
+        globs(self.write.iter().map(|right| right.glob.as_str()).chain(self.read.iter().map(String::as_str)))
     }
 
     /// May the `run` tool start this argument vector? By the allow-list of the approved plan alone.

@@ -601,7 +601,7 @@ proptest! {
         for said in said {
             let made = agent.next();
             let answer = match &made {
-                _ if said && journal.len() % 3 == 0 => Answer::Said("hurry".to_owned()),
+                _ if said && journal.len().is_multiple_of(3) => Answer::Said("hurry".to_owned()),
                 Move::Model(_) => replies.next().unwrap(),
                 Move::Tool(_) => results.next().unwrap(),
                 Move::AskPerson { .. } | Move::AskScope { .. } => Answer::Person("yes".to_owned()),
