@@ -11,7 +11,7 @@ mod reading;
 use crate::domain::agent::order::{Act, ToolError, ToolOrder, ToolResult};
 use crate::domain::change::Entry;
 use crate::domain::ids::WorkspacePath;
-use crate::domain::policy::paths::Rights;
+use crate::domain::policy::paths::{Rights, is_secret};
 use crate::ports::{Listed, ReadRefusal, Syntax, Workspace};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,10 +131,13 @@ impl Bench {
     /// A file's entry, if the step may read it and it is there.
     async fn readable(&mut self, path: &WorkspacePath, tools: &Tools<'_>) -> Result<Entry, ToolError> {
         let listed = self.listed(tools).await.contains_key(path);
-        tools.rights.may_read(path, listed)?;
+        let allowed = tools.rights.may_read(path, listed);
+        if is_secret(path) || listed {
+            allowed.clone()?;
+        }
         match self.entry(path, tools).await? {
             Entry::Absent => Err(ToolError::new(format!("there is no file `{path}`"), "`list` shows what there is")),
-            entry => Ok(entry),
+            entry => Ok(allowed.map(|()| entry)?),
         }
     }
 

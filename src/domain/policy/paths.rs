@@ -154,7 +154,7 @@ impl Rights {
     pub fn may_write(&self, path: &WorkspacePath, exists: bool) -> Result<Permit, Refusal> {
         if let Some(why) = secret(path) {
             return Err(Refusal {
-                what: format!("`{path}` is not written by any tool: it is {why}"),
+                what: format!("`{path}` is not written by any tool ({why})"),
                 retry: false,
                 instead: "leave it to the person, and say in `note` what it would need".to_owned(),
             });
@@ -179,7 +179,7 @@ impl Rights {
     pub fn may_read(&self, path: &WorkspacePath, listed: bool) -> Result<(), Refusal> {
         if let Some(why) = secret(path) {
             return Err(Refusal {
-                what: format!("`{path}` is not read by any tool: it is {why}"),
+                what: format!("`{path}` is not read by any tool ({why})"),
                 retry: false,
                 instead: "go on without it; ask the person for the one fact you need".to_owned(),
             });
@@ -228,9 +228,9 @@ impl Rights {
         })
     }
 
-    /// May the model call this tool?
+    /// May the model call this tool? Ending the step is always open.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool == name)
+        name == "finish" || self.tools.iter().any(|tool| tool == name)
     }
 
     fn write_set(&self) -> String {
@@ -329,7 +329,7 @@ mod tests {
         src/net/retry.rs: yes, focus None
         src/net/deep/x.rs: `src/net/deep/x.rs` is outside the write set of this step, which is `src/net/client.rs`, `src/net/*.rs` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
         src/main.rs: `src/main.rs` is outside the write set of this step, which is `src/net/client.rs`, `src/net/*.rs` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
-        .env: `.env` is not written by any tool: it is environment secrets / retry false / leave it to the person, and say in `note` what it would need
+        .env: `.env` is not written by any tool (environment secrets) / retry false / leave it to the person, and say in `note` what it would need
         "#);
     }
 

@@ -26,3 +26,24 @@ pub fn prompt_version() -> ContentHash {
     }
     ContentHash::of(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_a_step_stay_short() {
+        let specs: Vec<_> = tools::table().iter().map(tools::ToolRow::spec).collect();
+        for form in [CallForm::Native, CallForm::Text, CallForm::Schema] {
+            let text = step::system(AgentKind::Edit, form, &specs);
+            // 800 tokens: a tenth of the smallest window that was tried (8k)
+            assert!(text.len() < 3_200, "{form:?}: {} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn the_version_is_a_function_of_the_texts() {
+        assert_eq!(prompt_version(), prompt_version());
+        assert_ne!(prompt_version(), ContentHash::of(planner::SYSTEM));
+    }
+}

@@ -134,7 +134,10 @@ impl Bench {
         }
         let (old, now) = (before.lines().count(), after.lines().count());
         self.now.insert(path.clone(), Entry::File { text: after.into(), mode });
-        Ok(ToolResult::text(format!("{path} is changed; it has {now} lines now, {old} before\n")))
+        Ok(ToolResult::text(match old {
+            0 => format!("{path} is written, {now} lines\n"),
+            _ => format!("{path} is changed; it has {now} lines now, {old} before\n"),
+        }))
     }
 }
 

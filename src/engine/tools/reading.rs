@@ -10,7 +10,7 @@ use crate::domain::agent::order::*;
 use crate::domain::change::Entry;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::policy::paths::globs;
-use crate::domain::symbols::{FileSymbols, Symbol};
+use crate::domain::symbols::{FileSymbols, Symbol, SymbolKind};
 use crate::ports::Source;
 use regex::RegexBuilder;
 use std::collections::BTreeMap;
@@ -90,7 +90,10 @@ impl Bench {
         if let Some(name) = &arguments.symbol {
             let symbols = tools.syntax.outline(&source(&path, &entry));
             let symbol = one_symbol(&symbols, name, &path, text)?;
-            let item = text.get(symbol.range.clone()).unwrap_or("");
+            // with the indentation of its first line, which a model copies
+            let head = text.get(..symbol.range.start).unwrap_or("");
+            let indent = head.len() - head.trim_end_matches([' ', '\t']).len();
+            let item = text.get(symbol.range.start - indent..symbol.range.end).unwrap_or("");
             return Ok(whole_or_cut(
                 format!("{path}, {}\n{item}\n", line_of(symbol, text)),
                 "`read` by `from` and `to`",
@@ -205,19 +208,39 @@ pub(super) fn one_symbol<'a>(
         }
         several => Err(ToolError::new(
             format!("`{name}` names several items of {path}\n{}", candidates(several, text)),
-            "name one that only one item has, or `read` by lines",
+            "put the kind before the name (`struct Store`, `impl Store`), or name an item inside",
         )),
     }
 }
 
-/// Items of exactly this path, else those whose path ends in it.
+/// Items of exactly this path, else those whose path ends in it. `impl Store` and `struct Store` tell a type from its
+/// `impl`.
 pub(super) fn named<'a>(symbols: &'a FileSymbols, name: &str) -> Vec<&'a Symbol> {
-    let exact: Vec<&Symbol> = symbols.symbols.iter().filter(|symbol| symbol.path == name).collect();
+    let (kind, name) = match name.split_once(' ') {
+        Some((word, rest)) if kind_of(word).is_some() => (kind_of(word), rest.trim()),
+        Some(_) | None => (None, name),
+    };
+    let fits = |symbol: &&Symbol| kind.is_none_or(|kind| symbol.kind == kind);
+    let exact: Vec<&Symbol> = symbols.symbols.iter().filter(fits).filter(|symbol| symbol.path == name).collect();
     if !exact.is_empty() {
         return exact;
     }
     let tail = format!("::{name}");
-    symbols.symbols.iter().filter(|symbol| symbol.path.ends_with(&tail)).collect()
+    symbols.symbols.iter().filter(fits).filter(|symbol| symbol.path.ends_with(&tail)).collect()
+}
+
+fn kind_of(word: &str) -> Option<SymbolKind> {
+    match word {
+        "struct" => Some(SymbolKind::Struct),
+        "enum" => Some(SymbolKind::Enum),
+        "trait" => Some(SymbolKind::Trait),
+        "impl" => Some(SymbolKind::Impl),
+        "mod" => Some(SymbolKind::Module),
+        "const" => Some(SymbolKind::Const),
+        "static" => Some(SymbolKind::Static),
+        "type" => Some(SymbolKind::Type),
+        _ => None,
+    }
 }
 
 fn candidates(symbols: &[&Symbol], text: &str) -> String {

@@ -268,14 +268,14 @@ async fn reading_is_small_first_and_never_secret() {
     }
     -- read
     src/lib.rs, `Store::save` lines 9-11: pub fn save(&self)
-    pub fn save(&self) {
+        pub fn save(&self) {
             write();
         }
     -- references
     1 matches in 1 files
     src/lib.rs:9: pub fn save(&self) {
     -- read
-    ! `.env` is not read by any tool: it is environment secrets / retry false / go on without it; ask the person for the one fact you need
+    ! `.env` is not read by any tool (environment secrets) / retry false / go on without it; ask the person for the one fact you need
     -- read
     ! `target/out.rs` is ignored by the workspace, and the plan does not name it / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
     -- read
@@ -283,7 +283,7 @@ async fn reading_is_small_first_and_never_secret() {
     -- read
     ! `../etc/passwd` leads out of the workspace / retry false / name a file of the workspace, as `list` shows it
     -- read
-    ! `src/none.rs` is ignored by the workspace, and the plan does not name it / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
+    ! there is no file `src/none.rs` / retry false / `list` shows what there is
     -- read
     ! there is no item `sav` in src/lib.rs; there is
     `Store::save` lines 9-11: pub fn save(&self) / retry false / name one of these as it stands there
@@ -303,6 +303,7 @@ async fn edits_are_judged_before_they_count() {
         edit("Store::save", Placement::Instead, wrapped),
         edit("Store::save", Placement::Instead, LIB),
         edit("Store", Placement::After, "fn a() {}"),
+        edit("struct Store", Placement::Instead, "pub struct Store {\n    map: Map,\n}\n"),
         edit("Store::load", Placement::After, "pub fn clear(&mut self) {\n    drop()\n}\n"),
         edit("Store::sav", Placement::Instead, save),
         Act::Edit {
@@ -326,16 +327,18 @@ async fn edits_are_judged_before_they_count() {
     -- ! the code holds more than `Store::save`: also `Store` / retry false / put this one item into the fence, whole, and nothing around it
     -- ! `Store` names several items of src/lib.rs
     `Store` lines 1-2: pub struct Store
-    `Store` lines 4-12: impl Store / retry false / name one that only one item has, or `read` by lines
-    -- src/lib.rs is changed; it has 16 lines now, 12 before
+    `Store` lines 4-12: impl Store / retry false / put the kind before the name (`struct Store`, `impl Store`), or name an item inside
+    -- src/lib.rs is changed; it has 13 lines now, 12 before
+    -- src/lib.rs is changed; it has 17 lines now, 13 before
     -- ! there is no item `Store::sav` in src/lib.rs; there is
-    `Store::save` lines 13-15: pub fn save(&self) -> Result<()> / retry false / name one of these as it stands there
+    `Store::save` lines 14-16: pub fn save(&self) -> Result<()> / retry false / name one of these as it stands there
     -- ! `src/main.rs` is outside the write set of this step, which is `src/lib.rs`, `src/new/*.rs`, `Cargo.toml` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
     -- Cargo.toml is changed; it has 1 lines now, 2 before
     == Cargo.toml
     [package]
     == src/lib.rs
     pub struct Store {
+        map: Map,
     }
 
     impl Store {
@@ -381,12 +384,12 @@ async fn files_come_and_go_within_the_write_set() {
         told.push_str(&format!("== {} {}\n", changed.path, changed.after != Entry::Absent));
     }
     insta::assert_snapshot!(told, @"
-    -- src/new/a.rs is changed; it has 1 lines now, 0 before
+    -- src/new/a.rs is written, 1 lines
     -- ! `src/new/a.rs` exists / retry false / change it with `edit` or `replace`
     -- ! `src/other.rs` is outside the write set of this step, which is `src/lib.rs`, `src/new/*.rs`, `Cargo.toml` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
     -- ! the change would break the syntax of src/new/broken.rs
     line 1: missing `}`: fn a() { / retry false / write the whole item again, complete and with balanced brackets
-    -- ! `.env.local` is not written by any tool: it is environment secrets / retry false / leave it to the person, and say in `note` what it would need
+    -- ! `.env.local` is not written by any tool (environment secrets) / retry false / leave it to the person, and say in `note` what it would need
     -- src/new/a.rs is now src/new/b.rs
     -- ! `src/main.rs` is outside the write set of this step, which is `src/lib.rs`, `src/new/*.rs`, `Cargo.toml` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
     -- src/new/b.rs is removed
@@ -426,7 +429,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     /// Bytes outside an item survive its replacement, whatever the line endings.
     #[test]
-    fn bytes_outside_the_item_stay(crlf in any::<bool>(), body in "[a-z ;\n]{0,30}", bom in any::<bool>()) {
+    fn bytes_outside_the_item_stay(crlf in any::<bool>(), body in "[xyz ;\n]{0,30}", bom in any::<bool>()) {
         let text = format!("{}{LIB}", if bom { "\u{feff}" } else { "" });
         let text = if crlf { text.replace('\n', "\r\n") } else { text };
         let symbols = Braces::symbols(&text);
@@ -435,8 +438,14 @@ proptest! {
         let after = matching::replace_item(&text, save.range.clone(), &code).unwrap();
         prop_assert!(after.starts_with(text.get(..save.range.start).unwrap()));
         prop_assert!(after.ends_with(text.get(save.range.end..).unwrap()));
-        prop_assert_eq!(crlf, after.contains("\r\n"));
-        prop_assert_eq!(after.matches('\n').count(), if crlf { after.matches("\r\n").count() } else { after.matches('\n').count() });
+        let endings = after.matches("\r\n").count();
+        prop_assert_eq!(endings, if crlf { after.matches('\n').count() } else { 0 });
+        for (place, at) in [(Placement::Before, save.range.start), (Placement::After, save.range.end)] {
+            let beside = matching::insert_item(&text, save.range.clone(), &code, place).unwrap();
+            prop_assert!(beside.starts_with(text.get(..at).unwrap()));
+            prop_assert!(beside.ends_with(text.get(at..).unwrap()));
+            prop_assert_eq!(Braces::symbols(&beside).len(), symbols.len() + 1);
+        }
         let again = matching::replace_item(&text, save.range.clone(), text.get(save.range.clone()).unwrap()).unwrap();
         prop_assert_eq!(again, text);
     }

@@ -7,32 +7,21 @@ use super::*;
 
 impl Agent {
     pub(super) fn fault(&mut self, fault: &ModelFault) {
-        let say = |cause| (cause, format!("{} ({})", fault.message, fault.next));
-        let (cause, message) = match fault.kind {
-            ModelFaultKind::ContextTooLong => {
-                if !self.shrunk && self.transcript.shrink() > 0 {
-                    (self.shrunk, self.issued) = (true, false);
-                    return;
-                }
-                say(Cause::Budget)
+        match fault.kind {
+            ModelFaultKind::ContextTooLong if !self.shrunk && self.transcript.shrink() > 0 => {
+                (self.shrunk, self.issued) = (true, false);
             }
             ModelFaultKind::Empty => {
                 self.turns += 1;
-                return self.empty();
+                self.empty();
             }
             // servers without tool support refuse the request as a whole
             ModelFaultKind::Rejected if self.form == CallForm::Native && self.turns == 0 => {
                 self.form = CallForm::Text;
-                return self.again();
+                self.again();
             }
-            ModelFaultKind::Rejected | ModelFaultKind::Busy | ModelFaultKind::Connection => say(Cause::Transport),
-            ModelFaultKind::NotConfigured | ModelFaultKind::Credentials | ModelFaultKind::NoSuchModel => {
-                say(Cause::MissingDependency)
-            }
-            ModelFaultKind::Stalled => say(Cause::Timeout),
-            ModelFaultKind::Malformed => say(Cause::ModelOutput),
-        };
-        self.stop(cause, &message);
+            kind => self.stop(kind.cause(), &format!("{} ({})", fault.message, fault.next)),
+        }
     }
 
     /// Accounts for an answer and says whether it may be read at all.

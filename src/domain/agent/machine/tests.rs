@@ -586,7 +586,7 @@ fn other_answer() -> impl Strategy<Value = Answer> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     /// Recorded answers, read back from JSON, give the same moves; and every history ends within the turns.
     #[test]
     fn replaying_gives_the_same_moves(
