@@ -3,6 +3,7 @@
 //! Invariant: a reply is complete (a terminal event was seen); nothing partial has this type. Absent: the wire.
 
 use crate::domain::ids::TraceId;
+use crate::domain::task::event::Cause;
 use crate::domain::task::facts::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +148,19 @@ pub enum ModelFaultKind {
     Malformed,
     /// An answer with neither text nor call.
     Empty,
+}
+
+impl ModelFaultKind {
+    /// The named cause of a failure that this fault ends in (B16).
+    pub fn cause(self) -> Cause {
+        match self {
+            Self::NotConfigured | Self::Credentials | Self::NoSuchModel => Cause::MissingDependency,
+            Self::Rejected | Self::Busy | Self::Connection => Cause::Transport,
+            Self::ContextTooLong => Cause::Budget,
+            Self::Stalled => Cause::Timeout,
+            Self::Malformed | Self::Empty => Cause::ModelOutput,
+        }
+    }
 }
 
 /// What is known of the configured model.

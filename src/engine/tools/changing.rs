@@ -1,0 +1,232 @@
+//! Tools that change the step's working set.
+//!
+//! Invariant: a change that is refused leaves everything as it was; no change brings a syntax error that was not there.
+//! Absent: hunks and flags; they are made from the whole set at the step's end.
+
+use super::reading::{named, one_symbol};
+use super::{Bench, Tools, matching};
+use crate::domain::agent::cut::one_line;
+use crate::domain::agent::order::{Pair, Placement, ToolError, ToolResult};
+use crate::domain::change::Entry;
+use crate::domain::ids::WorkspacePath;
+use crate::domain::symbols::{FileSymbols, Symbol, SymbolKind};
+use crate::ports::Source;
+
+/// Permission bits of a new file, before anything else is known.
+const MODE: u32 = 0o644;
+/// Lines up to which a file without known items may be written as a whole.
+const SMALL: usize = 100;
+
+impl Bench {
+    pub(super) async fn edit(
+        &mut self,
+        path: &WorkspacePath,
+        symbol: Option<&str>,
+        place: Placement,
+        code: &str,
+        tools: &Tools<'_>,
+    ) -> Result<ToolResult, ToolError> {
+        let (text, mode) = self.writable(path, tools).await?;
+        let before = Source { path: path.clone(), text: text.as_str().into() };
+        let symbols = tools.syntax.outline(&before);
+        let Some(name) = symbol else {
+            if !symbols.symbols.is_empty() || text.lines().count() > SMALL {
+                return Err(ToolError::new(
+                    format!(
+                        "`edit` of {path} needs a `symbol`: only small files without known items are written whole"
+                    ),
+                    "`outline` the file and name the item; or use `replace`",
+                ));
+            }
+            let after = if code.ends_with('\n') { code.to_owned() } else { format!("{code}\n") };
+            return self.put(path, &text, after, mode, tools);
+        };
+        let given = tools.syntax.outline(&Source { path: path.clone(), text: code.into() });
+        let target = target(&symbols, name, place, &given, path, &text)?;
+        let after = match place {
+            Placement::Instead => {
+                let item = alone(code, &given, target, &symbols)?;
+                matching::replace_item(&text, target.range.clone(), item)?
+            }
+            Placement::Before | Placement::After => matching::insert_item(&text, target.range.clone(), code, place)?,
+        };
+        self.put(path, &text, after, mode, tools)
+    }
+
+    pub(super) async fn replace(
+        &mut self,
+        path: &WorkspacePath,
+        pairs: &[Pair],
+        tools: &Tools<'_>,
+    ) -> Result<ToolResult, ToolError> {
+        let (text, mode) = self.writable(path, tools).await?;
+        let pairs: Vec<(String, String)> =
+            pairs.iter().map(|pair| (pair.search.clone(), pair.replace.clone())).collect();
+        let after = matching::replace_pairs(&text, &pairs)?;
+        self.put(path, &text, after, mode, tools)
+    }
+
+    pub(super) async fn create(
+        &mut self,
+        path: &WorkspacePath,
+        text: &str,
+        tools: &Tools<'_>,
+    ) -> Result<ToolResult, ToolError> {
+        tools.rights.may_write(path, false)?;
+        if self.entry(path, tools).await? != Entry::Absent {
+            return Err(ToolError::new(format!("`{path}` exists"), "change it with `edit` or `replace`"));
+        }
+        let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+        self.put(path, "", text, MODE, tools)
+    }
+
+    pub(super) async fn rename(
+        &mut self,
+        from: &WorkspacePath,
+        to: &WorkspacePath,
+        tools: &Tools<'_>,
+    ) -> Result<ToolResult, ToolError> {
+        tools.rights.may_write(to, false)?;
+        let (text, mode) = self.writable(from, tools).await?;
+        if self.entry(to, tools).await? != Entry::Absent {
+            return Err(ToolError::new(format!("`{to}` exists"), "choose another name"));
+        }
+        self.now.insert(from.clone(), Entry::Absent);
+        self.now.insert(to.clone(), Entry::File { text: text.into(), mode });
+        Ok(ToolResult::text(format!("{from} is now {to}\n")))
+    }
+
+    pub(super) async fn delete(&mut self, path: &WorkspacePath, tools: &Tools<'_>) -> Result<ToolResult, ToolError> {
+        self.writable(path, tools).await?;
+        self.now.insert(path.clone(), Entry::Absent);
+        Ok(ToolResult::text(format!("{path} is removed\n")))
+    }
+
+    /// Text and mode of an existing file that the step may write.
+    async fn writable(&mut self, path: &WorkspacePath, tools: &Tools<'_>) -> Result<(String, u32), ToolError> {
+        tools.rights.may_write(path, true)?;
+        match self.entry(path, tools).await? {
+            Entry::File { text, mode } => Ok((text.to_string(), mode)),
+            Entry::Absent => {
+                Err(ToolError::new(format!("there is no file `{path}`"), "`create` it, if the plan marks it `(new)`"))
+            }
+        }
+    }
+
+    /// The syntax gate, and then the change.
+    fn put(
+        &mut self,
+        path: &WorkspacePath,
+        before: &str,
+        after: String,
+        mode: u32,
+        tools: &Tools<'_>,
+    ) -> Result<ToolResult, ToolError> {
+        if before == after {
+            return Ok(ToolResult::text(format!("{path} is so already; nothing changed\n")));
+        }
+        let new = new_errors(path, before, &after, tools);
+        if !new.is_empty() {
+            return Err(ToolError::new(
+                format!("the change would break the syntax of {path}\n{}", new.join("\n")),
+                "write the whole item again, complete and with balanced brackets",
+            ));
+        }
+        let (old, now) = (before.lines().count(), after.lines().count());
+        self.now.insert(path.clone(), Entry::File { text: after.into(), mode });
+        Ok(ToolResult::text(match old {
+            0 => format!("{path} is written, {now} lines\n"),
+            _ => format!("{path} is changed; it has {now} lines now, {old} before\n"),
+        }))
+    }
+}
+
+/// Lines with syntax errors that the text before did not have.
+fn new_errors(path: &WorkspacePath, before: &str, after: &str, tools: &Tools<'_>) -> Vec<String> {
+    let errors = |text: &str| -> Vec<(String, String, u32)> {
+        let found = tools.syntax.errors(&Source { path: path.clone(), text: text.into() });
+        let line = |number: u32| text.lines().nth(usize::try_from(number).unwrap_or(0).saturating_sub(1)).unwrap_or("");
+        found.into_iter().map(|error| (error.message, line(error.line).trim().to_owned(), error.line)).collect()
+    };
+    let mut known = errors(before);
+    let mut new = Vec::new();
+    for (message, line, number) in errors(after) {
+        match known.iter().position(|(old, at, _)| *old == message && *at == line) {
+            Some(at) => {
+                known.swap_remove(at);
+            }
+            None => new.push(format!("line {number}: {message}: {line}")),
+        }
+    }
+    new
+}
+
+/// The item that is meant. A type and its `impl` share a name; then the code itself says which of them it is.
+fn target<'a>(
+    symbols: &'a FileSymbols,
+    name: &str,
+    place: Placement,
+    given: &FileSymbols,
+    path: &WorkspacePath,
+    text: &str,
+) -> Result<&'a Symbol, ToolError> {
+    let found = named(symbols, name);
+    if found.len() > 1
+        && place == Placement::Instead
+        && let [first, ..] = tops(given).as_slice()
+        && let [one] = found.iter().filter(|symbol| symbol.kind == first.kind).collect::<Vec<_>>().as_slice()
+    {
+        return Ok(one);
+    }
+    one_symbol(symbols, name, path, text)
+}
+
+/// Items that stand in no other.
+fn tops(symbols: &FileSymbols) -> Vec<&Symbol> {
+    let inner = |symbol: &Symbol| {
+        symbols.symbols.iter().any(|outer| {
+            outer.range.len() > symbol.range.len()
+                && outer.range.start <= symbol.range.start
+                && symbol.range.end <= outer.range.end
+        })
+    };
+    symbols.symbols.iter().filter(|symbol| !inner(symbol)).collect()
+}
+
+/// The part of the code that is the item: all of it; or, where a model wrapped a single method into its `impl` again,
+/// the method. Code that would double items of the file is refused.
+fn alone<'a>(code: &'a str, given: &FileSymbols, target: &Symbol, file: &FileSymbols) -> Result<&'a str, ToolError> {
+    let wrapper = |symbol: &Symbol| matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Trait | SymbolKind::Module);
+    let tops = tops(given);
+    if let [outer] = tops.as_slice()
+        && wrapper(outer)
+        && !wrapper(target)
+    {
+        let callable = |symbol: &&Symbol| matches!(symbol.kind, SymbolKind::Method | SymbolKind::Function);
+        let inner: Vec<&Symbol> = given.symbols.iter().filter(callable).collect();
+        return match inner.as_slice() {
+            [method] if method.name == target.name => code.get(method.range.clone()).ok_or_else(|| more(target, code)),
+            _ => Err(more(target, &outer.path)),
+        };
+    }
+    if tops.len() > 1 {
+        let doubled = tops.iter().find(|top| {
+            file.symbols.iter().any(|symbol| {
+                symbol.name == top.name
+                    && symbol.kind == top.kind
+                    && !(target.range.start <= symbol.range.start && symbol.range.end <= target.range.end)
+            })
+        });
+        if let Some(doubled) = doubled {
+            return Err(more(target, &doubled.path));
+        }
+    }
+    Ok(code)
+}
+
+fn more(target: &Symbol, extra: &str) -> ToolError {
+    ToolError::new(
+        format!("the code holds more than `{}`: also `{}`", target.path, one_line(extra, 60)),
+        "put this one item into the fence, whole, and nothing around it",
+    )
+}
