@@ -1,1 +1,100 @@
-//! (being written)
+//! The terminal front end: the same actions as in an editor, one process each.
+//!
+//! Invariant: it knows the engine only through [`Port`], and the person only through [`Terminal`]; nothing here reads
+//! the environment. All text from outside passes `render::Paper`, which strips what a terminal would obey. Absent:
+//! starting or joining a host, configuration, logging; `app` brings these.
+
+pub mod act;
+pub mod clean;
+pub mod doctor;
+pub mod exit;
+pub mod parse;
+pub mod render;
+pub mod table;
+pub mod terminal;
+pub mod wait;
+pub mod walk;
+
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use exit::Exit;
+pub use parse::{NotAnAction, Parsed, parse};
+pub use run::{run, run_alone, say_not_an_action, say_refusal};
+pub use terminal::Terminal;
+
+use crate::desk::{Query, View};
+use crate::domain::ids::WorkspacePath;
+use crate::domain::task::action::{Action, Actor, Refusal, Reply};
+use crate::engine::Update;
+use crate::ports::Fut;
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use tokio::sync::broadcast;
+
+/// What the terminal holds of the host.
+///
+/// Invariant: once `act` has answered, `ask` sees what the action changed.
+pub trait Port: Send + Sync {
+    /// Hands over an action; answers when it is decided, not when what it starts has ended.
+    fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>>;
+    /// Asks the desk.
+    fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>>;
+    /// Progress from now on.
+    fn updates(&self) -> broadcast::Receiver<Update>;
+    /// The engine lives in this process and stops with it.
+    fn is_host(&self) -> bool;
+    /// Completes when the host is gone. Never, where this process is the host.
+    fn lost(&self) -> Fut<'_, ()>;
+    /// Joins whoever is host now, or becomes host.
+    fn rejoin(&self) -> Fut<'_, Result<(), Refusal>>;
+}
+
+/// What `app` knows of this start and the terminal shows or needs.
+#[derive(Clone, Debug, Default)]
+pub struct House {
+    /// Where the command was given.
+    pub here: Here,
+    /// The configuration in force, each value with its origin.
+    pub settings: Vec<doctor::Setting>,
+    /// What planwright keeps where.
+    pub kept: Vec<clean::Kept>,
+    /// The process that is host of this workspace, if there is one: nothing is removed under its hands.
+    pub held_by: Option<String>,
+    /// By name: `plan`, `config`, `tools`.
+    pub schemas: BTreeMap<String, serde_json::Value>,
+}
+
+/// Where the command was given.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Here {
+    /// The working directory, canonical.
+    pub cwd: PathBuf,
+    /// The root, canonical.
+    pub root: PathBuf,
+}
+
+impl Here {
+    /// A file as it is typed in the working directory, as a path of the workspace.
+    ///
+    /// # Errors
+    /// Why it is none, in a sentence.
+    pub fn path(&self, typed: &str) -> Result<WorkspacePath, String> {
+        let mut clean = PathBuf::new();
+        for part in self.cwd.join(typed).components() {
+            match part {
+                Component::ParentDir => {
+                    clean.pop();
+                }
+                Component::CurDir => {}
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => clean.push(part),
+            }
+        }
+        let below: &Path = clean
+            .strip_prefix(&self.root)
+            .map_err(|_| format!("`{typed}` is not in the workspace {}", self.root.display()))?;
+        let text = below.to_str().ok_or_else(|| format!("`{typed}` is not UTF-8"))?;
+        WorkspacePath::new(&text.replace(std::path::MAIN_SEPARATOR, "/")).map_err(|problem| problem.to_string())
+    }
+}

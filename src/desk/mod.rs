@@ -2,12 +2,31 @@
 //!
 //! Invariant: a query never waits and never changes anything. Absent: the engine; it makes the snapshots.
 
+mod compare;
+mod preview;
+mod query;
+mod review;
+mod show;
+mod status;
+mod timeline;
+mod view;
+mod words;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;
+
+pub use query::{Mode, Query};
+pub use review::is_set_aside;
+pub use view::*;
+
 use crate::domain::agent::dialogue::ModelInfo;
 use crate::domain::change::{Decision, Flag, HunkState};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::problem::Problem;
-use crate::domain::task::action::{Actor, Refusal};
+use crate::domain::task::action::Actor;
 use crate::domain::task::event::Recorded;
 use crate::domain::task::facts::Rung;
 use crate::domain::task::standing::TaskState;
@@ -108,32 +127,4 @@ pub struct ReviewHunk {
     pub verdict: String,
     /// Hash of what is shown (old and new); a decision carries it.
     pub shown: ContentHash,
-}
-
-/// A read.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "read")]
-pub enum Query {
-    /// All tasks.
-    Tasks,
-}
-
-/// What a query gives.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "view")]
-pub enum View {
-    /// All tasks.
-    Tasks,
-}
-
-impl Desk {
-    /// Answers a query.
-    ///
-    /// # Errors
-    /// The refusal names what was not found.
-    pub fn answer(&self, query: &Query) -> Result<View, Refusal> {
-        match query {
-            Query::Tasks => Ok(View::Tasks),
-        }
-    }
 }

@@ -1,0 +1,156 @@
+//! From the words of a command line to an action of the table with its words and options.
+//!
+//! Invariant: the commands are built from the table; an unknown flag or action is a usage error that names the nearest
+//! one. Absent: the meaning of the words; `act` knows it.
+
+use super::table::{ACTIONS, EXITS, Row, SHAPES, Verb, row};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Command};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// A command line, taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parsed {
+    /// Which action.
+    pub verb: Verb,
+    /// Its words as they stand.
+    pub words: Vec<String>,
+    /// Its options that were given; a plain switch has no values.
+    pub switches: BTreeMap<&'static str, Vec<String>>,
+    /// The answer is to be JSON.
+    pub json: bool,
+}
+
+impl Parsed {
+    /// The switch was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.switches.contains_key(name)
+    }
+
+    /// The last value of an option.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.switches.get(name).and_then(|values| values.last()).map(String::as_str)
+    }
+
+    /// Whether an engine is needed for it. What is not is answered by `run_alone`.
+    pub fn needs_engine(&self) -> bool {
+        match self.verb {
+            Verb::Schema | Verb::Clean | Verb::Doctor | Verb::Tour => false,
+            Verb::Plan
+            | Verb::Show
+            | Verb::Approve
+            | Verb::Run
+            | Verb::Pause
+            | Verb::Resume
+            | Verb::Cancel
+            | Verb::Abandon
+            | Verb::Retry
+            | Verb::Skip
+            | Verb::TakeOver
+            | Verb::MarkDone
+            | Verb::Say
+            | Verb::Revise
+            | Verb::Replan
+            | Verb::Gate
+            | Verb::Answer
+            | Verb::Accept
+            | Verb::Reject
+            | Verb::Undo
+            | Verb::Review
+            | Verb::Tasks
+            | Verb::Status
+            | Verb::Timeline
+            | Verb::Preview
+            | Verb::Compare => true,
+        }
+    }
+}
+
+/// A command line that is no action: help and version, which were asked for, or what is wrong and what was meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotAnAction {
+    /// What to print.
+    pub text: String,
+    /// It was asked for and goes to standard output.
+    pub asked_for: bool,
+    /// It is to be said as JSON.
+    pub json: bool,
+}
+
+/// Takes a command line apart, the program's name first.
+///
+/// # Errors
+/// Help, version, or a usage error.
+pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Parsed, NotAnAction> {
+    let line: Vec<OsString> = line.into_iter().collect();
+    let json = line.iter().any(|word| word == "--json");
+    let matches = command().try_get_matches_from(line).map_err(|error| NotAnAction {
+        text: error.render().to_string(),
+        asked_for: matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion),
+        json,
+    })?;
+    let found = matches
+        .subcommand()
+        .and_then(|(name, matches)| ACTIONS.iter().find(|row| row.terminal == name).map(|row| (row, matches)));
+    let Some((row, matches)) = found else {
+        return Err(NotAnAction { text: command().render_help().to_string(), asked_for: false, json });
+    };
+    let words = if row.words.is_empty() {
+        Vec::new()
+    } else {
+        matches.get_many::<String>("words").into_iter().flatten().cloned().collect()
+    };
+    let mut switches = BTreeMap::new();
+    for switch in row.switches {
+        if switch.value.is_some() {
+            if let Some(values) = matches.get_many::<String>(switch.name) {
+                switches.insert(switch.name, values.cloned().collect());
+            }
+        } else if matches.get_flag(switch.name) {
+            switches.insert(switch.name, Vec::new());
+        }
+    }
+    Ok(Parsed { verb: row.verb, words, switches, json: matches.get_flag("json") })
+}
+
+/// The whole command line, built from the table.
+pub fn command() -> Command {
+    Command::new("planwright")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A coding agent whose approved plan is a contract, and whose result you accept hunk by hunk")
+        .after_help(format!("{SHAPES}\n\n{EXITS}"))
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands(ACTIONS.iter().map(subcommand))
+}
+
+fn subcommand(row: &Row) -> Command {
+    let examples: Vec<String> =
+        row.examples.iter().map(|rest| format!("  planwright {} {rest}", row.terminal).trim_end().to_owned()).collect();
+    let mut command = Command::new(row.terminal)
+        .about(row.help)
+        .override_usage(format!("planwright {} {} [--json]", row.terminal, row.usage()).replace("  ", " "))
+        .after_help(format!("Examples:\n{}", examples.join("\n")))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("answer in JSON"));
+    if !row.words.is_empty() {
+        let usage = row.words.iter().map(|word| word.usage()).collect::<Vec<_>>().join(" ");
+        command = command.arg(Arg::new("words").num_args(0..).value_name("WORDS").help(usage));
+    }
+    command.args(row.switches.iter().map(|switch| {
+        let arg = Arg::new(switch.name).long(switch.name).help(switch.help);
+        match switch.value {
+            Some(value) if switch.many => arg.value_name(value).action(ArgAction::Append),
+            Some(value) => arg.value_name(value).action(ArgAction::Set),
+            None => arg.action(ArgAction::SetTrue),
+        }
+    }))
+}
+
+/// How an action is called, for the next step of a usage error.
+pub fn usage(verb: Verb) -> String {
+    row(verb).map_or_else(
+        || "planwright --help".to_owned(),
+        |row| format!("planwright {} {}", row.terminal, row.usage()).trim_end().to_owned(),
+    )
+}

@@ -1,0 +1,89 @@
+//! Hunks as coloured differences.
+//!
+//! Invariant: every byte of a hunk is seen: characters that a terminal would obey are shown by number. Absent: the
+//! question what to do with it; `walk` asks it.
+
+use super::{Paper, Tone};
+use crate::desk::{ReviewHunk, ReviewView};
+use crate::domain::change::{Decision, Flag, HunkState};
+
+/// The list.
+pub fn review(paper: &mut Paper, view: &ReviewView) {
+    if view.hunks.is_empty() {
+        paper.put(Tone::Plain, &format!("{}  {}: no hunk to show", view.task, view.words)).end();
+    }
+    for listed in &view.hunks {
+        hunk(paper, listed);
+    }
+    let counts = &view.counts;
+    let said = format!("{} pending, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected);
+    paper.field("hunks", Tone::Strong, &said);
+    if view.hidden > 0 {
+        paper.next(&format!("planwright review {} --all", view.task), "lists the rejected ones too");
+    }
+    if counts.pending > 0 {
+        paper.next(
+            &format!("planwright accept {} HUNK…", view.task),
+            "or reject, with --reason; or --file, --step, --all",
+        );
+    }
+}
+
+/// One hunk with all that a decision needs.
+pub fn hunk(paper: &mut Paper, hunk: &ReviewHunk) {
+    paper.put(Tone::Strong, &format!("{} {}:{}", hunk.id, hunk.path, hunk.line));
+    paper.put(Tone::Faint, &format!("  step {}", hunk.step));
+    if hunk.kind != "lines" {
+        paper.put(Tone::Warn, &format!("  {}", hunk.kind));
+    }
+    let (tone, state) = state(hunk);
+    paper.put(tone, &format!("  {state}")).end();
+    if !hunk.verdict.is_empty() {
+        paper.put(Tone::Faint, &format!("  {}", hunk.verdict)).end();
+    }
+    for flag in &hunk.flags {
+        let said = match flag {
+            Flag::OutsideFocus(focus) => format!("outside the focus {focus}"),
+            Flag::Uncertain(reason) => format!("uncertain: {reason}"),
+            Flag::Measure(what) => format!("changes what a check measures by: {what}"),
+        };
+        paper.put(Tone::Warn, &format!("  ! {said}")).end();
+    }
+    let whole = [&hunk.old, &hunk.new];
+    let dos = whole.iter().all(|text| text.split_inclusive('\n').all(|line| line.ends_with("\r\n")));
+    lines(paper, Tone::Plain, ' ', &hunk.context.0, dos);
+    lines(paper, Tone::Bad, '-', &hunk.old, dos);
+    lines(paper, Tone::Good, '+', &hunk.new, dos);
+    lines(paper, Tone::Plain, ' ', &hunk.context.1, dos);
+}
+
+fn state(hunk: &ReviewHunk) -> (Tone, String) {
+    let decision = match &hunk.decision {
+        Some((Decision::Accept, _)) => Some("accepted"),
+        Some((Decision::Reject(_), _)) => Some("rejected"),
+        Some((Decision::Undo, _)) | None => None,
+    };
+    match (hunk.state, decision) {
+        (HunkState::Open, None) => (Tone::Warn, "open".to_owned()),
+        (HunkState::Open, Some("accepted")) => (Tone::Warn, "accepted, not yet on disk".to_owned()),
+        (HunkState::Open, Some(_)) => match &hunk.decision {
+            Some((Decision::Reject(Some(reason)), _)) => (Tone::Faint, format!("rejected: {reason}")),
+            _ => (Tone::Faint, "rejected".to_owned()),
+        },
+        (HunkState::Accepted, _) => (Tone::Good, "accepted".to_owned()),
+        (HunkState::Touched, _) => (Tone::Bad, "touched: something else stands there now".to_owned()),
+    }
+}
+
+/// Lines with their mark; a last line without an end says so, as `diff` does. Where all lines end in CR LF the CR goes
+/// without saying; where only some do, it is part of the change and is seen.
+fn lines(paper: &mut Paper, tone: Tone, mark: char, text: &str, dos: bool) {
+    for line in text.split_inclusive('\n') {
+        let body = line.strip_suffix('\n').unwrap_or(line);
+        let body = if dos { body.strip_suffix('\r').unwrap_or(body) } else { body };
+        paper.put_visibly(tone, &format!("{mark}{body}")).end();
+        if !line.ends_with('\n') && mark != ' ' {
+            paper.put(Tone::Faint, "\\ no newline at the end").end();
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! One command line from its words to its exit code.
+//!
+//! Invariant: every way out prints either a result or an error with its next step, in JSON where that was asked for.
+//! Absent: how anything is waited for or shown; `wait` and `render` know.
+
+use super::act::{Errand, Misuse, errand};
+use super::exit::Exit;
+use super::render::{Paper, Tone};
+use super::wait::{Until, Waited, status, unexpected, wait};
+use super::{House, NotAnAction, Parsed, Port, Terminal, clean, doctor, render, walk};
+use crate::desk::{Query, ShowView, Surroundings, View};
+use crate::domain::ids::{RevisionRef, StepId, TaskId};
+use crate::domain::problem::Severity;
+use crate::domain::task::action::*;
+use crate::domain::task::standing::TaskState;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Why a command line ended without a result.
+enum Stop {
+    Refused(Refusal),
+    Misused(Misuse),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Stop::Refused(refusal)
+    }
+}
+
+impl From<Misuse> for Stop {
+    fn from(misuse: Misuse) -> Self {
+        Stop::Misused(misuse)
+    }
+}
+
+/// Runs an action that needs an engine.
+pub async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &House) -> Exit {
+    let mut desk = Counter { parsed, port, io };
+    let outcome = desk.serve(house).await;
+    match outcome {
+        Ok(exit) => exit,
+        Err(Stop::Refused(refusal)) => say_refusal(io, &refusal, parsed.json),
+        Err(Stop::Misused(misuse)) => say_error(io, "usage", &misuse.message, &misuse.next, parsed.json, Exit::Usage),
+    }
+}
+
+/// Runs an action that needs none. For `doctor`, what the desk says or why it could not be asked.
+pub fn run_alone(
+    parsed: &Parsed,
+    io: &mut Terminal,
+    house: &House,
+    surroundings: Result<Surroundings, Refusal>,
+) -> Exit {
+    use super::table::Verb;
+    match parsed.verb {
+        Verb::Doctor => {
+            let finding = doctor::find(&house.settings, surroundings);
+            show(io, parsed.json, &finding, doctor::render);
+            if finding.problem.is_some() { Exit::Failed } else { Exit::Done }
+        }
+        Verb::Clean => {
+            let remove = parsed.has("yes");
+            if let (true, Some(holder)) = (remove, &house.held_by) {
+                let message = format!("{holder} works in this workspace; nothing was removed");
+                return say_error(
+                    io,
+                    "held",
+                    &message,
+                    "end it, then run planwright clean --yes",
+                    parsed.json,
+                    Exit::Failed,
+                );
+            }
+            let found = clean::clean(&house.kept, remove);
+            show(io, parsed.json, &found, |found| clean::render(found));
+            if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
+        }
+        Verb::Schema => {
+            let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
+            match parsed.words.as_slice() {
+                [name] if house.schemas.contains_key(name) => {
+                    io.json(&house.schemas.get(name));
+                    Exit::Done
+                }
+                [..] => {
+                    let message = format!("a schema has one of these names: {names}");
+                    say_error(io, "usage", &message, &super::parse::usage(Verb::Schema), parsed.json, Exit::Usage)
+                }
+            }
+        }
+        _ => {
+            let message = "this action needs an engine".to_owned();
+            say_error(io, "broken", &message, "report this as a defect", parsed.json, Exit::Failed)
+        }
+    }
+}
+
+/// Says help, version or a usage error.
+pub fn say_not_an_action(io: &mut Terminal, not: &NotAnAction) -> Exit {
+    if not.asked_for {
+        io.print(&not.text);
+        return Exit::Done;
+    }
+    if not.json {
+        io.remark(&format!("{}\nnext: planwright --help\n", render::block_of(&not.text).trim_end()));
+        return Exit::Usage;
+    }
+    let message = not.text.trim().trim_start_matches("error: ");
+    say_error(io, "usage", message, "planwright --help", true, Exit::Usage)
+}
+
+/// Says a refusal and gives its exit code.
+pub fn say_refusal(io: &mut Terminal, refusal: &Refusal, as_json: bool) -> Exit {
+    let kind = serde_json::to_value(refusal.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+    let kind = kind.unwrap_or_default();
+    say_error(io, &kind, &refusal.message, &refusal.next, as_json, Exit::of_refusal(refusal))
+}
+
+fn say_error(io: &mut Terminal, kind: &str, message: &str, next: &str, as_json: bool, exit: Exit) -> Exit {
+    if as_json {
+        io.json(&json!({ "error": { "kind": kind, "message": message, "next": next } }));
+        return exit;
+    }
+    let mut paper = Paper::new();
+    paper.put(Tone::Bad, "error").put(Tone::Faint, &format!(" ({}): ", kind.replace('_', " ")));
+    paper.block("", Tone::Plain, message);
+    paper.put(Tone::Strong, "next: ").put(Tone::Plain, next).end();
+    io.remark(paper.text());
+    exit
+}
+
+fn show<T: serde::Serialize + ?Sized>(io: &mut Terminal, as_json: bool, value: &T, render: impl Fn(&T) -> Paper) {
+    if as_json {
+        io.json(&value);
+    } else {
+        io.print(render(value).text());
+    }
+}
+
+/// Where one command line is served.
+struct Counter<'a> {
+    parsed: &'a Parsed,
+    port: &'a dyn Port,
+    io: &'a mut Terminal,
+}
+
+impl Counter<'_> {
+    async fn serve(&mut self, house: &House) -> Result<Exit, Stop> {
+        let known: Vec<TaskId> = match self.port.ask(Query::Tasks).await? {
+            View::Tasks(view) => view.tasks.into_iter().map(|line| line.task).collect(),
+            other => return Err(unexpected(&other).into()),
+        };
+        match errand(self.parsed, &known, &house.here)? {
+            Errand::Plan { goal, document, run, timeout } => self.plan(goal, document.as_deref(), run, timeout).await,
+            Errand::Act { action, timeout } => self.act(action, timeout).await,
+            Errand::Approve { task, upto, yes } => self.approve(task, upto, yes).await,
+            Errand::DecideTheOnlyOne { task, accept, reason } => self.decide_the_only_one(task, accept, reason).await,
+            Errand::Review { task, all } => self.review(task, all).await,
+            Errand::Read(query) => {
+                let view = self.port.ask(query).await?;
+                self.view(&view);
+                Ok(Exit::Done)
+            }
+            Errand::Alone => Ok(run_alone(self.parsed, self.io, house, Ok(Surroundings::default()))),
+        }
+    }
+
+    fn view(&mut self, view: &View) {
+        show(self.io, self.parsed.json, view, render::view);
+    }
+
+    async fn send(&mut self, action: Action) -> Result<Reply, Refusal> {
+        self.port.act(self.io.actor.clone(), action).await
+    }
+
+    async fn stay(&mut self, task: &TaskId, until: Until, timeout: Option<Duration>) -> Result<Waited, Refusal> {
+        wait(self.port, self.io, task, until, timeout, self.parsed.json).await
+    }
+
+    async fn act(&mut self, action: Action, timeout: Option<Duration>) -> Result<Exit, Stop> {
+        let until = stays_until(&action);
+        let reply = self.send(action).await?;
+        match until {
+            None => self.answered(&reply).await,
+            Some(until) => {
+                self.progress(&reply.message);
+                let waited = self.stay(&reply.task, until, timeout).await?;
+                self.finished(&reply.task, until, waited).await
+            }
+        }
+    }
+
+    /// The answer of an action that starts nothing this terminal stays for.
+    async fn answered(&mut self, reply: &Reply) -> Result<Exit, Stop> {
+        if self.parsed.json {
+            self.io.json(reply);
+            return Ok(Exit::Done);
+        }
+        let mut paper = Paper::new();
+        paper.block("", Tone::Plain, &reply.message);
+        let state = status(self.port, &reply.task).await?.state;
+        let goes_on = matches!(state, TaskState::Planning | TaskState::Running | TaskState::Verifying);
+        if goes_on && self.port.is_host() {
+            paper.next(&format!("planwright resume {}", reply.task), "go on; nothing runs when this command has ended");
+        }
+        self.io.print(paper.text());
+        Ok(Exit::Done)
+    }
+
+    async fn finished(&mut self, task: &TaskId, until: Until, waited: Waited) -> Result<Exit, Stop> {
+        let exit = match (waited.left, until) {
+            (Some(left), _) => left,
+            (None, Until::Planned) if stands(&self.look(task).await?) => Exit::Done,
+            (None, Until::Settled) if still_to_decide(&waited.status.state) => Exit::Done,
+            (None, Until::Planned | Until::Rest | Until::Settled) => Exit::of_task(&waited.status),
+        };
+        match until {
+            Until::Planned if waited.status.gates.is_empty() && waited.status.failures.is_empty() => {
+                let view = View::Show(Box::new(self.look(task).await?));
+                self.view(&view);
+            }
+            Until::Planned | Until::Rest | Until::Settled => self.view(&View::Status(Box::new(waited.status))),
+        }
+        Ok(exit)
+    }
+
+    fn progress(&mut self, message: &str) {
+        if !self.parsed.json {
+            let mut paper = Paper::new();
+            paper.block("", Tone::Plain, message);
+            self.io.remark(paper.text());
+        }
+    }
+
+    async fn look(&mut self, task: &TaskId) -> Result<ShowView, Refusal> {
+        match self.port.ask(Query::Show { task: Which::Task(task.clone()) }).await? {
+            View::Show(view) => Ok(*view),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn plan(
+        &mut self,
+        goal: Goal,
+        document: Option<&Path>,
+        run: bool,
+        timeout: Option<Duration>,
+    ) -> Result<Exit, Stop> {
+        let begun = Instant::now();
+        let left = || timeout.map(|timeout| timeout.saturating_sub(begun.elapsed()));
+        let text = match document {
+            None => None,
+            Some(path) => Some(tokio::fs::read_to_string(path).await.map_err(|error| Misuse {
+                message: format!("{} cannot be read: {error}", path.display()),
+                next: "planwright plan \"GOAL\" --document FILE".to_owned(),
+            })?),
+        };
+        let reply = self.send(Action::Plan { goal, document: text }).await?;
+        self.progress(&reply.message);
+        let waited = self.stay(&reply.task, Until::Planned, timeout).await?;
+        let view = self.look(&reply.task).await?;
+        let revision = view.revision.clone().filter(|_| run && waited.left.is_none() && stands(&view));
+        let Some(revision) = revision else {
+            return self.finished(&reply.task, Until::Planned, waited).await;
+        };
+        // `--run` with a document of the caller's own is their word for exactly that text; a plan that somebody else
+        // wrote must be seen first.
+        if document.is_none() && !self.agrees(&view, &revision).await {
+            return self.finished(&reply.task, Until::Rest, waited).await;
+        }
+        let task = Which::Task(reply.task.clone());
+        self.send(Action::Approve { task: task.clone(), revision, upto: None }).await?;
+        self.send(Action::Run { task }).await?;
+        let waited = self.stay(&reply.task, Until::Rest, left()).await?;
+        self.finished(&reply.task, Until::Rest, waited).await
+    }
+
+    /// Shows the plan and asks, where a person is there to answer.
+    async fn agrees(&mut self, view: &ShowView, revision: &RevisionRef) -> bool {
+        if !self.io.interactive || self.parsed.json {
+            return false;
+        }
+        self.view(&View::Show(Box::new(view.clone())));
+        self.io.print(&format!("approve {revision}? [y/N] "));
+        let answer = self.io.line().await;
+        matches!(answer.as_deref().map(str::trim), Some("y" | "yes"))
+    }
+
+    async fn approve(&mut self, task: Which, upto: Option<StepId>, yes: bool) -> Result<Exit, Stop> {
+        let view = match self.port.ask(Query::Show { task }).await? {
+            View::Show(view) => *view,
+            other => return Err(unexpected(&other).into()),
+        };
+        let named = view.revision.clone();
+        let Some(revision) = named.filter(|_| !view.problems.iter().any(|p| p.severity == Severity::Error)) else {
+            self.view(&View::Show(Box::new(view.clone())));
+            return Err(Refusal {
+                kind: RefusalKind::Plan,
+                message: "the plan has errors, or none is written yet; it cannot be approved".to_owned(),
+                next: format!("edit the document, then planwright approve {}", view.task),
+            }
+            .into());
+        };
+        if !yes && !self.agrees(&view, &revision).await {
+            if self.io.interactive && !self.parsed.json {
+                self.io.print("nothing was approved\n");
+                return Ok(Exit::Waits);
+            }
+            if !self.parsed.json {
+                self.view(&View::Show(Box::new(view.clone())));
+            }
+            return Err(Misuse {
+                message: format!("an approval names its revision; the document is {revision}"),
+                next: format!("planwright approve {} --revision {revision}", view.task),
+            }
+            .into());
+        }
+        let reply = self.send(Action::Approve { task: Which::Task(view.task), revision, upto }).await?;
+        self.approved(&reply)
+    }
+
+    fn approved(&mut self, reply: &Reply) -> Result<Exit, Stop> {
+        if self.parsed.json {
+            self.io.json(reply);
+        } else {
+            let mut paper = Paper::new();
+            paper.block("", Tone::Plain, &reply.message);
+            paper.next(&format!("planwright run {}", reply.task), "run it");
+            self.io.print(paper.text());
+        }
+        Ok(Exit::Done)
+    }
+
+    async fn decide_the_only_one(&mut self, task: Which, accept: bool, reason: Option<String>) -> Result<Exit, Stop> {
+        let view = match self.port.ask(Query::Review { task, all: false }).await? {
+            View::Review(view) => view,
+            other => return Err(unexpected(&other).into()),
+        };
+        let pending: Vec<_> = view.hunks.iter().filter(|hunk| hunk.pending).collect();
+        match pending.as_slice() {
+            [one] => {
+                let (task, target) = (Which::Task(view.task.clone()), Target::Hunks(vec![one.id.clone()]));
+                let action =
+                    if accept { Action::Accept { task, target } } else { Action::Reject { task, target, reason } };
+                self.act(action, None).await
+            }
+            [] => Err(Refusal {
+                kind: RefusalKind::NotFound,
+                message: "no hunk waits for a decision".to_owned(),
+                next: format!("planwright status {}", view.task),
+            }
+            .into()),
+            [..] => {
+                let lines: Vec<String> =
+                    pending.iter().map(|hunk| format!("  {}  {}:{}", hunk.id, hunk.path, hunk.line)).collect();
+                Err(Refusal {
+                    kind: RefusalKind::SeveralCandidates,
+                    message: format!("{} hunks wait for a decision:\n{}", pending.len(), lines.join("\n")),
+                    next: "name hunks, or --file, --step, --all".to_owned(),
+                }
+                .into())
+            }
+        }
+    }
+
+    async fn review(&mut self, task: Which, all: bool) -> Result<Exit, Stop> {
+        let view = self.port.ask(Query::Review { task, all }).await?;
+        let View::Review(review) = &view else {
+            return Err(unexpected(&view).into());
+        };
+        let to_decide = review.hunks.iter().any(|hunk| hunk.pending || all);
+        if !self.io.interactive || self.parsed.json || !to_decide {
+            self.view(&view);
+            return Ok(Exit::Done);
+        }
+        let decisions = walk::walk(self.port, self.io, &review.task, all).await?;
+        if decisions == 0 {
+            return Ok(Exit::Done);
+        }
+        let waited = self.stay(&review.task, Until::Settled, None).await?;
+        self.finished(&review.task, Until::Settled, waited).await
+    }
+}
+
+/// How long a terminal stays after an action (architecture, "Host"): what would die with this process is waited for,
+/// what a person decided is not.
+fn stays_until(action: &Action) -> Option<Until> {
+    match action {
+        Action::Plan { .. } | Action::Revise { .. } | Action::Replan { .. } | Action::Answer { .. } => {
+            Some(Until::Planned)
+        }
+        Action::Run { .. } | Action::Resume { .. } | Action::Retry { .. } => Some(Until::Rest),
+        Action::Accept { .. } | Action::Reject { .. } | Action::Undo { .. } => Some(Until::Settled),
+        Action::Approve { .. }
+        | Action::Pause { .. }
+        | Action::Cancel { .. }
+        | Action::Abandon { .. }
+        | Action::Skip { .. }
+        | Action::TakeOver { .. }
+        | Action::MarkDone { .. }
+        | Action::Say { .. }
+        | Action::Gate { .. } => None,
+    }
+}
+
+/// The plan can be approved, and nothing about it is open.
+fn stands(view: &ShowView) -> bool {
+    view.approve.is_some() && view.questions.is_empty()
+}
+
+/// A decision was carried out and the task goes on as before: the command did what it was asked.
+fn still_to_decide(state: &TaskState) -> bool {
+    match state {
+        TaskState::AwaitingReview | TaskState::Running | TaskState::Paused | TaskState::Delayed { .. } => true,
+        TaskState::Planning
+        | TaskState::AwaitingApproval
+        | TaskState::Blocked { .. }
+        | TaskState::Verifying
+        | TaskState::Done { .. }
+        | TaskState::Failed { .. }
+        | TaskState::Abandoned => false,
+    }
+}

@@ -1,0 +1,131 @@
+//! Which reads there are, which task one is about, and who answers it.
+//!
+//! Invariant: a read names its task or means the only one it can mean; where several would do, they are listed and
+//! nothing is guessed. Absent: the making of each view; every larger one has its file.
+
+use super::view::*;
+use super::{Desk, Dossier, compare, preview, review, show, status, timeline};
+use crate::domain::task::action::{Refusal, RefusalKind, Which};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "read")]
+pub enum Query {
+    /// All tasks.
+    Tasks,
+    /// Where a task stands and what it waits for.
+    Status {
+        /// Which task.
+        task: Which,
+    },
+    /// The plan document with what must be seen before an approval (A6).
+    Show {
+        /// Which task.
+        task: Which,
+    },
+    /// The hunks.
+    Review {
+        /// Which task.
+        task: Which,
+        /// Rejected ones too.
+        all: bool,
+    },
+    /// What happened.
+    Timeline {
+        /// Which task.
+        task: Which,
+        /// Which part of it.
+        mode: Mode,
+    },
+    /// What the model was sent last.
+    Preview {
+        /// Which task.
+        task: Which,
+        /// `planning`, `acceptance` or a step; absent = the work that asked last.
+        work: Option<String>,
+    },
+    /// Two revisions of the plan side by side.
+    Compare {
+        /// Which task.
+        task: Which,
+        /// The number of the older one; absent = the approved one, or the one before `to`.
+        from: Option<u32>,
+        /// The number of the newer one; absent = the newest.
+        to: Option<u32>,
+    },
+    /// What holds for all tasks.
+    Surroundings,
+}
+
+/// Which rows of a timeline are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// All.
+    #[default]
+    Full,
+    /// Those at which the state of the task or of a step changed.
+    States,
+    /// Calls, commands, checks and writes.
+    Tools,
+}
+
+impl Desk {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// The refusal names what was not found, or lists what could be meant.
+    pub fn answer(&self, query: &Query) -> Result<View, Refusal> {
+        match query {
+            Query::Tasks => {
+                Ok(View::Tasks(TasksView { tasks: self.tasks.iter().map(|task| status::line(task)).collect() }))
+            }
+            Query::Status { task } => Ok(View::Status(Box::new(status::view(self.find(task)?)))),
+            Query::Show { task } => Ok(View::Show(Box::new(show::view(self.find(task)?)))),
+            Query::Review { task, all } => Ok(View::Review(review::view(self.find(task)?, *all))),
+            Query::Timeline { task, mode } => Ok(View::Timeline(timeline::view(self.find(task)?, *mode))),
+            Query::Preview { task, work } => preview::view(self.find(task)?, work.as_deref()).map(View::Preview),
+            Query::Compare { task, from, to } => compare::view(self.find(task)?, *from, *to).map(View::Compare),
+            Query::Surroundings => Ok(View::Surroundings(self.place.clone())),
+        }
+    }
+
+    /// The task that is meant: the named one; else the only one that is not over; else the only one there is.
+    fn find(&self, which: &Which) -> Result<&Arc<Dossier>, Refusal> {
+        match which {
+            Which::Task(id) => self.tasks.iter().find(|dossier| &dossier.task.id == id).ok_or_else(|| Refusal {
+                kind: RefusalKind::NotFound,
+                message: format!("there is no task `{id}` here"),
+                next: "planwright tasks".to_owned(),
+            }),
+            Which::TheOnlyOne => {
+                let going: Vec<&Arc<Dossier>> = self.tasks.iter().filter(|dossier| !dossier.task.is_over()).collect();
+                match (going.as_slice(), self.tasks.as_slice()) {
+                    ([one], _) => Ok(one),
+                    ([], [one]) => Ok(one),
+                    ([], []) => Err(Refusal {
+                        kind: RefusalKind::NotFound,
+                        message: "there is no task here yet".to_owned(),
+                        next: "planwright plan \"GOAL\"".to_owned(),
+                    }),
+                    ([], over) => Err(several(&over.iter().collect::<Vec<_>>())),
+                    (going, _) => Err(several(going)),
+                }
+            }
+        }
+    }
+}
+
+fn several(candidates: &[&Arc<Dossier>]) -> Refusal {
+    let lines: Vec<String> = candidates
+        .iter()
+        .map(|dossier| format!("  {}  {}  ({})", dossier.task.id, dossier.task.goal.words, dossier.state.words()))
+        .collect();
+    Refusal {
+        kind: RefusalKind::SeveralCandidates,
+        message: format!("several tasks could be meant:\n{}", lines.join("\n")),
+        next: "name the task, as the first word after the action".to_owned(),
+    }
+}

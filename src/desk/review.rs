@@ -1,0 +1,41 @@
+//! The hunks that a person decides on.
+//!
+//! Invariant: a rejected hunk is not listed until asked for, and is always counted. Absent: deciding.
+
+use super::view::{HunkCounts, ReviewView};
+use super::{Dossier, ReviewHunk};
+use crate::domain::change::{Decision, HunkState};
+
+/// The list, and how all of them stand.
+pub fn view(dossier: &Dossier, all: bool) -> ReviewView {
+    let listed: Vec<ReviewHunk> = dossier.hunks.iter().filter(|hunk| all || !is_set_aside(hunk)).cloned().collect();
+    ReviewView {
+        task: dossier.task.id.clone(),
+        words: dossier.state.words(),
+        hidden: dossier.hunks.len() - listed.len(),
+        hunks: listed,
+        counts: counts(dossier),
+    }
+}
+
+/// How the hunks stand.
+pub fn counts(dossier: &Dossier) -> HunkCounts {
+    let mut counts = HunkCounts::default();
+    for hunk in dossier.hunks.iter() {
+        match hunk.state {
+            HunkState::Accepted => counts.accepted += 1,
+            HunkState::Touched => counts.touched += 1,
+            HunkState::Open if is_set_aside(hunk) => counts.rejected += 1,
+            HunkState::Open => {}
+        }
+        if hunk.pending {
+            counts.pending += 1;
+        }
+    }
+    counts
+}
+
+/// Rejected, and the old text stands there (invariant 6).
+pub fn is_set_aside(hunk: &ReviewHunk) -> bool {
+    hunk.state == HunkState::Open && matches!(hunk.decision, Some((Decision::Reject(_), _)))
+}

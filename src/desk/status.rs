@@ -1,0 +1,297 @@
+//! Where a task stands, what it waits for, and what a person can do about it.
+//!
+//! Invariant: every gate and every failure comes with commands that can be run as they stand (B11). Absent: the
+//! judgement itself; the one word for the state is `standing`'s.
+
+use super::Dossier;
+use super::review::counts;
+use super::view::*;
+use super::words;
+use crate::domain::ids::*;
+use crate::domain::plan::Plan;
+use crate::domain::task::event::*;
+use crate::domain::task::standing::{TaskState, asked};
+use crate::domain::task::state::*;
+
+/// Errors that a failure report shows; the timeline has the rest.
+const ERRORS: usize = 3;
+
+/// A task in one line.
+pub fn line(dossier: &Dossier) -> TaskLine {
+    TaskLine {
+        task: dossier.task.id.clone(),
+        goal: dossier.task.goal.words.clone(),
+        state: dossier.state.clone(),
+        words: dossier.state.words(),
+        opened: dossier.task.opened,
+        pending: counts(dossier).pending,
+        next: next(dossier).into_iter().next(),
+    }
+}
+
+/// The whole of it.
+pub fn view(dossier: &Dossier) -> StatusView {
+    let task = &dossier.task;
+    StatusView {
+        task: task.id.clone(),
+        trace: task.trace.clone(),
+        goal: task.goal.clone(),
+        state: dossier.state.clone(),
+        words: dossier.state.words(),
+        revision: task.newest().map(|revision| revision.name.clone()),
+        approved: task.approval.as_ref().map(|approval| (approval.revision.clone(), approval.upto.clone())),
+        strayed: task.document != Document::Same,
+        steps: steps(dossier),
+        gates: task.open_gates().map(|open| gate(&task.id, open)).collect(),
+        failures: failures(dossier),
+        checks: task.judgements.iter().map(check).collect(),
+        in_flight: task.in_flight().map(|effect| words::under_way(&effect.id, &effect.what)).collect(),
+        hunks: counts(dossier),
+        spend: task.spend,
+        next: next(dossier),
+    }
+}
+
+fn steps(dossier: &Dossier) -> Vec<StepView> {
+    let plan: Option<&Plan> = dossier.page.as_ref().map(|page| page.plan.as_ref());
+    let title = |id: &StepId| {
+        plan.and_then(|plan| plan.steps.iter().find(|step| &step.id == id)).map(|step| step.title.clone())
+    };
+    dossier
+        .steps
+        .iter()
+        .map(|(id, words)| StepView {
+            step: id.clone(),
+            title: title(id).unwrap_or_default(),
+            words: words.clone(),
+            attempts: dossier.task.step(id).map_or(0, |run| run.attempts),
+        })
+        .collect()
+}
+
+fn choice(command: String, means: &str) -> Choice {
+    Choice { command, means: means.to_owned() }
+}
+
+/// A gate with its answers. What `allow` means depends on what is asked.
+fn gate(task: &TaskId, gate: &Gate) -> GateView {
+    let id = &gate.id;
+    let answer = |answer: &str, means: &str| choice(format!("planwright gate {task} {id} {answer}"), means);
+    let (answers, detail) = match &gate.ask {
+        Ask::Command { outside: false, .. } => (
+            vec![
+                answer("allow", "run it, this once"),
+                answer("allow --for-plan", "and do not ask again for this command under this revision"),
+                answer("deny", "do not run it"),
+            ],
+            None,
+        ),
+        Ask::Command { outside: true, .. } => {
+            (vec![answer("allow", "run it, once"), answer("deny", "do not run it")], None)
+        }
+        Ask::Person { .. } => (vec![answer("allow", "yes"), answer("deny --comment \"…\"", "no, and why")], None),
+        Ask::Ambiguous { .. } => (
+            vec![
+                answer("happened", "it happened; do not run it again"),
+                answer("allow", "it did not happen; run it again"),
+                answer("deny", "stop here"),
+            ],
+            None,
+        ),
+        Ask::Changed { difference } => (
+            vec![
+                answer("allow", "the change does not matter; go on"),
+                answer("deny", "hold the step"),
+                choice(format!("planwright replan {task}"), "plan again against the files as they are"),
+            ],
+            Some(difference.head().to_owned()),
+        ),
+        Ask::Exceeds { .. } => (
+            vec![
+                answer("allow", "go on, this once"),
+                answer("deny", "stay within the plan"),
+                choice(format!("planwright revise {task} \"…\""), "change the plan"),
+            ],
+            None,
+        ),
+        Ask::Failed { .. } => (vec![answer("allow", "go on without it"), answer("deny", "stop here")], None),
+        Ask::Question { .. } => (
+            vec![
+                choice(format!("planwright answer {task} \"…\""), "answer it"),
+                answer("deny", "leave it unanswered; it becomes an assumption"),
+            ],
+            None,
+        ),
+    };
+    GateView { gate: id.clone(), work: gate.work.to_string(), asked: asked(gate), detail, answers }
+}
+
+fn check(judgement: &Judgement) -> CheckView {
+    let (passed, verdict) = verdict(&judgement.verdict);
+    CheckView {
+        work: judgement.work.to_string(),
+        check: words::check(&judgement.check),
+        passed,
+        verdict,
+        remark: judgement.rung.map(|rung| rung.remark().to_owned()),
+    }
+}
+
+/// Whether it passed, and the words for it.
+pub fn verdict(verdict: &Verdict) -> (bool, String) {
+    match verdict {
+        Verdict::Passed => (true, "passed".to_owned()),
+        Verdict::Failed { why } => (false, format!("failed: {why}")),
+        Verdict::NotJudged { why } => (false, format!("not judged: {why}")),
+    }
+}
+
+fn failures(dossier: &Dossier) -> Vec<FailureView> {
+    let task = &dossier.task;
+    let mut failed: Vec<(Work, Cause, &str)> = Vec::new();
+    let progress = [(Work::Planning, &task.planning.state), (Work::Acceptance, &task.acceptance.state)];
+    for (work, state) in progress {
+        if let ProgressState::Failed { cause, message } = state {
+            failed.push((work, *cause, message));
+        }
+    }
+    for run in &task.steps {
+        if let StepState::Failed { cause, message, .. } | StepState::Blocked { cause, message } = &run.state {
+            failed.push((Work::Step(run.id.clone()), *cause, message));
+        }
+    }
+    failed
+        .into_iter()
+        .map(|(work, cause, message)| FailureView {
+            cause,
+            message: message.to_owned(),
+            tried: tried(&dossier.journal, &work),
+            errors: errors(&dossier.journal, &work),
+            next: after_failure(&task.id, &work, cause),
+            work: work.to_string(),
+        })
+        .collect()
+}
+
+/// Each attempt in a line: how it ended, and how many repair rounds it had.
+fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rounds = 0;
+    for recorded in journal {
+        match &recorded.event {
+            Event::Began { work, .. } if work == of => rounds = 0,
+            Event::Repairing { step, round } if &Work::Step(step.clone()) == of => rounds = *round,
+            Event::Ended { work, attempt, outcome } if work == of => {
+                let repaired = match rounds {
+                    0 => String::new(),
+                    1 => " after 1 repair round".to_owned(),
+                    more => format!(" after {more} repair rounds"),
+                };
+                lines.push(format!("attempt {attempt}: {}{repaired}", outcome_in_words(outcome)));
+            }
+            Event::RetryAsked { step, actor } if &Work::Step(step.clone()) == of => {
+                lines.push(format!("another attempt, asked for by {}", by(actor)));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// How an attempt ended, in one line.
+pub fn outcome_in_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Done { verified: true, .. } => "done (verified)".to_owned(),
+        Outcome::Done { verified: false, .. } => "done (not verified)".to_owned(),
+        Outcome::Failed { cause, message, .. } => format!("failed ({}): {}", cause.words(), words::head(message)),
+        Outcome::Blocked { cause, message } => format!("blocked ({}): {}", cause.words(), words::head(message)),
+        Outcome::Interrupted => "interrupted".to_owned(),
+    }
+}
+
+fn errors(journal: &[Recorded], of: &Work) -> Vec<String> {
+    let seen = journal.iter().rev().filter_map(|recorded| match &recorded.event {
+        Event::Judged { work, check, verdict: judged, evidence, .. } if work == of => {
+            let (passed, said) = verdict(judged);
+            let evidence = evidence.head().trim();
+            let evidence = if evidence.is_empty() { String::new() } else { format!("\n{evidence}") };
+            (!passed).then(|| format!("{} {said}{evidence}", words::check(check)))
+        }
+        Event::Settled { effect, result: Settlement::Failed { cause, message, .. } } if &effect.work == of => {
+            Some(format!("{}: {message}", cause.words()))
+        }
+        _ => None,
+    });
+    seen.take(ERRORS).collect()
+}
+
+fn after_failure(task: &TaskId, work: &Work, cause: Cause) -> Vec<Choice> {
+    let abandon = choice(format!("planwright abandon {task}"), "end the task; accepted hunks stay");
+    match work {
+        Work::Step(step) => {
+            let retry = choice(format!("planwright retry {task} {step}"), "try the step again");
+            let say =
+                choice(format!("planwright say {task} \"…\" --step {step}"), "say what to mind at the next attempt");
+            let edit = choice(format!("planwright show {task}"), "edit the plan, then approve it again");
+            let mut choices = match cause {
+                Cause::ModelOutput | Cause::Check | Cause::Guard | Cause::MissingArtifact => vec![say, retry, edit],
+                Cause::Budget | Cause::Policy => vec![edit, retry],
+                Cause::Conflict => vec![
+                    choice(format!("planwright replan {task}"), "plan again against the files as they are"),
+                    retry,
+                    edit,
+                ],
+                Cause::Transport | Cause::ToolFault | Cause::Timeout | Cause::MissingDependency | Cause::Crash => {
+                    vec![retry, edit]
+                }
+            };
+            choices.push(choice(format!("planwright take-over {task} {step}"), "do it by hand"));
+            choices.push(choice(format!("planwright skip {task} {step}"), "do without it"));
+            choices.push(abandon);
+            choices
+        }
+        Work::Planning => vec![
+            choice(format!("planwright replan {task}"), "plan again"),
+            choice(format!("planwright show {task}"), "write the plan by hand"),
+            abandon,
+        ],
+        Work::Acceptance | Work::Review => vec![
+            choice(format!("planwright resume {task}"), "run the acceptance checks again"),
+            choice(format!("planwright review {task} --all"), "change what is kept"),
+            abandon,
+        ],
+    }
+}
+
+/// What a person can do next, the likeliest first.
+fn next(dossier: &Dossier) -> Vec<Choice> {
+    let task = &dossier.task;
+    let id = &task.id;
+    let resume = |means: &str| choice(format!("planwright resume {id}"), means);
+    match &dossier.state {
+        TaskState::Planning | TaskState::Running | TaskState::Verifying => {
+            vec![resume("follow it, or go on where a process ended")]
+        }
+        TaskState::AwaitingApproval => {
+            let show = choice(format!("planwright show {id}"), "read the plan");
+            match super::show::view(dossier).approve {
+                Some(approve) => vec![show, choice(approve, "approve exactly this revision")],
+                None => vec![show],
+            }
+        }
+        TaskState::Paused => vec![resume("go on")],
+        TaskState::Delayed { .. } => vec![resume("stay until it is due, and go on")],
+        TaskState::Blocked { .. } => {
+            let gates = task.open_gates().flat_map(|open| gate(id, open).answers);
+            let failures = failures(dossier).into_iter().flat_map(|failure| failure.next);
+            let by_hand = task
+                .steps
+                .iter()
+                .filter(|run| run.state == StepState::TakenOver)
+                .map(|run| choice(format!("planwright mark-done {id} {}", run.id), "say that you have done it"));
+            gates.chain(failures).chain(by_hand).collect()
+        }
+        TaskState::AwaitingReview => vec![choice(format!("planwright review {id}"), "accept or reject the hunks")],
+        TaskState::Done { .. } | TaskState::Failed { .. } | TaskState::Abandoned => Vec::new(),
+    }
+}

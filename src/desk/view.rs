@@ -1,0 +1,328 @@
+//! What queries give: plain values that a terminal prints, `--json` hands on as they are, and a host sends to others.
+//!
+//! Invariant: a view names every command it offers in full, so that it can be copied and run. Absent: layout, colours
+//! and time zones; texts are as they came in and are made harmless by whoever shows them.
+
+use super::{ReviewHunk, Surroundings};
+use crate::domain::ids::*;
+use crate::domain::problem::Severity;
+use crate::domain::task::action::{Actor, Goal};
+use crate::domain::task::event::Cause;
+use crate::domain::task::standing::TaskState;
+use crate::domain::task::state::Spend;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a query gives.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "view")]
+pub enum View {
+    /// All tasks.
+    Tasks(TasksView),
+    /// Where a task stands.
+    Status(Box<StatusView>),
+    /// The plan before an approval.
+    Show(Box<ShowView>),
+    /// The hunks.
+    Review(ReviewView),
+    /// What happened.
+    Timeline(TimelineView),
+    /// What the model was sent.
+    Preview(PreviewView),
+    /// Two revisions.
+    Compare(CompareView),
+    /// What holds for all tasks.
+    Surroundings(Surroundings),
+}
+
+/// All tasks of the root.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TasksView {
+    /// In the order of their opening.
+    pub tasks: Vec<TaskLine>,
+}
+
+/// A task in one line.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TaskLine {
+    /// Its name.
+    pub task: TaskId,
+    /// In the user's words.
+    pub goal: String,
+    /// Where it stands.
+    pub state: TaskState,
+    /// The state in the words of the vocabulary.
+    pub words: String,
+    /// When it was opened.
+    pub opened: Time,
+    /// Hunks that wait for a decision or for the disk.
+    pub pending: usize,
+    /// What a person can do next.
+    pub next: Option<Choice>,
+}
+
+/// A command and what it would mean to run it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Choice {
+    /// Ready to be run.
+    pub command: String,
+    /// In a few words.
+    pub means: String,
+}
+
+/// Where a task stands and what it waits for: the readable document of B18.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StatusView {
+    /// Its name.
+    pub task: TaskId,
+    /// Of all that belongs to it.
+    pub trace: TraceId,
+    /// What is wanted, where.
+    pub goal: Goal,
+    /// Where it stands.
+    pub state: TaskState,
+    /// The state in the words of the vocabulary.
+    pub words: String,
+    /// The newest revision.
+    pub revision: Option<RevisionRef>,
+    /// The approved revision, and the step it reaches to if not the end.
+    pub approved: Option<(RevisionRef, Option<StepId>)>,
+    /// The document says something else than what was approved; no new step starts.
+    pub strayed: bool,
+    /// The steps of the approval, or of the document where nothing is approved yet.
+    pub steps: Vec<StepView>,
+    /// Open gates.
+    pub gates: Vec<GateView>,
+    /// What failed and has a next step (B11).
+    pub failures: Vec<FailureView>,
+    /// The last judgement of each check.
+    pub checks: Vec<CheckView>,
+    /// Effects that are under way, each in a few words.
+    pub in_flight: Vec<String>,
+    /// How the hunks stand.
+    pub hunks: HunkCounts,
+    /// Tokens and turns.
+    pub spend: Spend,
+    /// What a person can do next.
+    pub next: Vec<Choice>,
+}
+
+/// A step in one line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StepView {
+    /// Its id.
+    pub step: StepId,
+    /// Its heading.
+    pub title: String,
+    /// In the words of the vocabulary.
+    pub words: String,
+    /// Attempts begun.
+    pub attempts: u32,
+}
+
+/// An open gate with the commands that answer it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct GateView {
+    /// Its name.
+    pub gate: GateId,
+    /// Whose work waits.
+    pub work: String,
+    /// What is asked.
+    pub asked: String,
+    /// What belongs to the question and does not fit in a line: a difference.
+    pub detail: Option<String>,
+    /// How it can be answered.
+    pub answers: Vec<Choice>,
+}
+
+/// A failure with its next steps (B11).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FailureView {
+    /// What failed.
+    pub work: String,
+    /// The named cause.
+    pub cause: Cause,
+    /// In words, as seen.
+    pub message: String,
+    /// Each attempt in a line.
+    pub tried: Vec<String>,
+    /// Errors as they were seen, the last first.
+    pub errors: Vec<String>,
+    /// What a person can do.
+    pub next: Vec<Choice>,
+}
+
+/// The last judgement of a check.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckView {
+    /// Whose check.
+    pub work: String,
+    /// The check as a plan says it.
+    pub check: String,
+    /// It holds.
+    pub passed: bool,
+    /// `passed`, or why not.
+    pub verdict: String,
+    /// How well a command was isolated.
+    pub remark: Option<String>,
+}
+
+/// How the hunks stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct HunkCounts {
+    /// Waiting for a decision or for the disk.
+    pub pending: usize,
+    /// Their new text stands on disk.
+    pub accepted: usize,
+    /// Rejected, with the old text in place.
+    pub rejected: usize,
+    /// Of the pending ones: something else stands at their spot.
+    pub touched: usize,
+}
+
+/// The plan document and what must be seen before an approval (A6).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ShowView {
+    /// Its name.
+    pub task: TaskId,
+    /// Where it stands.
+    pub words: String,
+    /// Where the document is; absent when it is not there.
+    pub path: Option<PathBuf>,
+    /// The revision that the document is; without a document the newest stored one.
+    pub revision: Option<RevisionRef>,
+    /// The document itself; without one the newest stored text.
+    pub text: String,
+    /// What will be enforced, changed, run and asked, one line each.
+    pub contract: Vec<String>,
+    /// What the compiler found.
+    pub problems: Vec<ProblemView>,
+    /// Questions of the planner that nobody has answered.
+    pub questions: Vec<QuestionView>,
+    /// The command that approves exactly this; absent while an error stands or it is approved already.
+    pub approve: Option<String>,
+    /// It is what was approved last.
+    pub approved: bool,
+}
+
+/// A finding, with its line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProblemView {
+    /// 1-based line of the document.
+    pub line: usize,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Stable and short.
+    pub code: String,
+    /// What is wrong and what to do.
+    pub message: String,
+    /// What the mend is called, where there is one.
+    pub fix: Option<String>,
+}
+
+/// A question of the planner.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct QuestionView {
+    /// Counted from 1 over all questions of the document.
+    pub number: u32,
+    /// In words.
+    pub question: String,
+    /// The command that answers it.
+    pub answer: String,
+}
+
+/// The hunks of the proposals in force.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ReviewView {
+    /// Whose.
+    pub task: TaskId,
+    /// Where it stands.
+    pub words: String,
+    /// In the order of path and line.
+    pub hunks: Vec<ReviewHunk>,
+    /// Rejected ones that are not listed.
+    pub hidden: usize,
+    /// How they stand, hidden ones included.
+    pub counts: HunkCounts,
+}
+
+/// What happened, from the journal alone.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TimelineView {
+    /// Whose.
+    pub task: TaskId,
+    /// In the user's words.
+    pub goal: String,
+    /// Where it stands.
+    pub words: String,
+    /// When it was opened.
+    pub opened: Time,
+    /// In the order of the journal.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a timeline.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// The number of the event it begins with.
+    pub seq: u64,
+    /// When.
+    pub at: Time,
+    /// Milliseconds it took, where it has an end.
+    pub took: Option<u64>,
+    /// Whose work; absent for the task itself.
+    pub work: Option<String>,
+    /// What happened.
+    pub what: String,
+    /// Why, where somebody or something said so.
+    pub why: Option<String>,
+    /// What was done to recover.
+    pub recovery: Option<String>,
+    /// Which of the shorter timelines it belongs to.
+    pub class: RowClass,
+}
+
+/// Which of the shorter timelines a row belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowClass {
+    /// A state changed.
+    State,
+    /// A call, a command, a write.
+    Tool,
+    /// A check: both.
+    Both,
+    /// Words of a person.
+    Note,
+}
+
+/// What the model was sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PreviewView {
+    /// Whose.
+    pub task: TaskId,
+    /// For which work.
+    pub work: String,
+    /// The newest request as a person reads it; absent when no model was asked yet.
+    pub text: Option<String>,
+    /// Every work that has one.
+    pub works: Vec<String>,
+}
+
+/// Two revisions of a plan.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CompareView {
+    /// Whose.
+    pub task: TaskId,
+    /// The older one.
+    pub from: RevisionRef,
+    /// The newer one.
+    pub to: RevisionRef,
+    /// The difference, a line each; empty when there is none.
+    pub difference: Vec<String>,
+}
+
+/// A decision of a person, as a list shows it.
+pub(super) fn by(actor: &Actor) -> String {
+    format!("{} ({})", actor.user, actor.client)
+}
