@@ -72,8 +72,9 @@ impl Wire {
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Result<Body, Failure> {
         let again = request.try_clone();
         let response = match (self.head(request).await, again) {
-            // Between two turns a server may close a connection that is kept for the next request: nobody has seen that
-            // request, so it goes out once more, on a new one. Any other break is a try of its own.
+            // Between two turns a server may close the connection that is kept for the next one (llama.cpp does). Most
+            // likely nobody saw that request, and a model call may be repeated in any case: once more, on a new
+            // connection, without a pause. A break after the head is a try of its own.
             (Err(Failure::Reset(_)), Some(again)) => self.head(again).await?,
             (head, _) => head?,
         };
