@@ -160,7 +160,7 @@ impl Site {
         let schemas = BTreeMap::from([
             ("plan".to_owned(), crate::domain::plan::json::schema()),
             ("config".to_owned(), crate::config::schema()),
-            ("tools".to_owned(), crate::domain::policy::tools::schemas()),
+            ("tools".to_owned(), tool_schemas()),
         ]);
         House {
             here: Here { cwd: self.cwd.clone(), root: self.disk.root().to_path_buf() },
@@ -324,6 +324,12 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     Ok(running)
 }
 
+/// The tools a model can be offered, each with its arguments' schema.
+fn tool_schemas() -> serde_json::Value {
+    let rows = crate::domain::policy::tools::table().iter().map(|row| serde_json::to_value(row.spec()).unwrap_or_default());
+    serde_json::Value::Array(rows.collect())
+}
+
 /// Brings the symbol index up to date with the disk.
 async fn index(syntax: &Arc<TreeSitter>, disk: &Disk) {
     let listed = disk.list().await;
@@ -336,7 +342,7 @@ async fn index(syntax: &Arc<TreeSitter>, disk: &Disk) {
                 let meta = file_path.metadata().ok()?;
                 let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
                 let modified = i64::try_from(modified).unwrap_or(0);
-                Some(Stamped { path: file.path, file: file_path, modified, size: meta.len() })
+                Some(Stamped { path: file.path, absolute: file_path, modified, size: meta.len() })
             })
             .collect();
         syntax.index().refresh(&stamped)

@@ -174,7 +174,7 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
 }
 
 /// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
+fn tried(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rounds = 0;
     for recorded in journal {
@@ -189,7 +189,7 @@ fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
                 };
                 lines.push(format!("attempt {attempt}: {}{repaired}", outcome_in_words(outcome)));
             }
-            Event::RetryAsked { step, actor } if &Work::Step(step.clone()) == of => {
+            Event::RetryAsked { work, actor } if work == of => {
                 lines.push(format!("another attempt, asked for by {}", by(actor)));
             }
             _ => {}
@@ -209,7 +209,7 @@ pub fn outcome_in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn errors(journal: &[Recorded], of: &Work) -> Vec<String> {
+fn errors(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
     let seen = journal.iter().rev().filter_map(|recorded| match &recorded.event {
         Event::Judged { work, check, verdict: judged, evidence, .. } if work == of => {
             let (passed, said) = verdict(judged);

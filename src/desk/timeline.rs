@@ -40,7 +40,7 @@ struct Memory {
     said: BTreeMap<Work, String>,
 }
 
-fn rows(journal: &[Recorded]) -> Vec<Row> {
+fn rows(journal: &[Arc<Recorded>]) -> Vec<Row> {
     let mut memory = Memory::default();
     let mut rows: Vec<Row> = Vec::new();
     for recorded in journal {
@@ -186,9 +186,14 @@ fn plain(recorded: &Recorded) -> Option<Row> {
             Row { why: reason.clone(), ..step(id, format!("{what} by {}", by(actor))) }
         }
         Event::TakenOver { step: id, actor } => step(id, format!("taken over by {}", by(actor))),
-        Event::RetryAsked { step: id, actor } => Row {
+        Event::RetryAsked { work, actor } => Row {
+            work: Some(work.to_string()),
             recovery: Some("another attempt".to_owned()),
-            ..step(id, format!("retry asked for by {}", by(actor)))
+            ..of_task(recorded, format!("retry asked for by {}", by(actor)), Change)
+        },
+        Event::PlanAsked { words, from: _, actor } => Row {
+            why: words.clone(),
+            ..of_task(recorded, format!("a plan asked for by {}", by(actor)), Change)
         },
         Event::Paused { actor, cancelled: true } => task(format!("cancelled what ran and paused, by {}", by(actor))),
         Event::Paused { actor, cancelled: false } => task(format!("paused by {}", by(actor))),

@@ -97,9 +97,7 @@ impl Owner {
 /// # Errors
 /// The stored text does not give the stored digest: another grammar or release would read it differently.
 pub(super) fn reload(world: &World, text: &str, approval: &Approval) -> Result<ApprovedPlan, String> {
-    let parsed = plan::parse(text);
-    let normal = plan::normal(&parsed.plan, &versions(world));
-    plan::approve::reload(parsed.plan, normal, approval.revision.clone(), approval.upto.clone(), &approval.digest)
+    ApprovedPlan::reload(text, &versions(world), approval.revision.clone(), &approval.digest, approval.upto.clone())
         .map_err(|why| why.to_string())
 }
 

@@ -8,7 +8,7 @@ use super::owner::Owner;
 use super::page::{page_name, study};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
-use crate::domain::plan::edit;
+use crate::domain::plan::{edit, parse};
 use crate::domain::task::action::*;
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::*;
@@ -152,7 +152,17 @@ pub(super) async fn answer(
     let Some(page) = case.page.clone() else {
         return Err(refuse(RefusalKind::WrongState, "there is no plan with questions yet", format!("planwright status {id}")));
     };
-    let replacement = edit::answer(&page.text, question, words)
+    let questions = edit::questions(&parse(&page.text));
+    let open: Vec<u32> = questions.iter().filter(|q| q.answer.is_none()).map(|q| q.number).collect();
+    let number = match (question, open.as_slice()) {
+        (Some(number), _) => number,
+        (None, [only]) => *only,
+        (None, _) => {
+            let message = format!("{} questions are open; say which one is meant", open.len());
+            return Err(refuse(RefusalKind::SeveralCandidates, message, format!("planwright show {id} lists them")));
+        }
+    };
+    let replacement = edit::answer(&page.text, number, words)
         .map_err(|why| refuse(RefusalKind::NotFound, why, format!("planwright show {id} lists the questions")))?;
     let text = text::apply(&page.text, &[replacement])
         .map_err(|error| refuse(RefusalKind::Broken, error.to_string(), "edit the document by hand"))?;
@@ -163,7 +173,7 @@ pub(super) async fn answer(
         .await
         .map_err(|refusal| refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor"))?;
     owner.read_page(id).await;
-    let open = edit::questions(&text).into_iter().filter(|question| question.answer.is_none()).count();
+    let open = edit::questions(&parse(&text)).into_iter().filter(|question| question.answer.is_none()).count();
     if open > 0 {
         return Ok(Reply { task: id.clone(), message: format!("noted; {open} questions are open") });
     }

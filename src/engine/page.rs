@@ -9,6 +9,7 @@ use super::world::World;
 use crate::desk::Page;
 use crate::domain::ids::*;
 use crate::domain::plan::{self, Facts, Versions, outlook};
+use crate::domain::policy::tools;
 use crate::domain::problem::{Problem, Severity};
 use crate::domain::task::action::Actor;
 use crate::domain::task::event::{Author, Event};
@@ -61,8 +62,8 @@ impl Studied {
 pub(super) async fn study(world: &World, text: &str) -> Studied {
     let parsed = plan::parse(text);
     let files = world.workspace.list().await.into_iter().map(|file| file.path).collect();
-    let symbols = world.syntax.table();
-    let facts = Facts { files, symbols };
+    let tools: Vec<&str> = tools::table().iter().map(|row| row.name).collect();
+    let facts = Facts { files: &files, symbols: &world.syntax.table(), tools: &tools, allowed: None };
     let problems = plan::compile(&parsed, &facts);
     let normal = plan::normal(&parsed.plan, &versions(world));
     Studied { parsed, normal, problems }

@@ -11,10 +11,12 @@ use super::world::World;
 use crate::desk::Page;
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
-use crate::domain::plan::{self, Check, Plan, edit, json, render};
+use crate::domain::plan::parse::RemarkKind;
+use crate::domain::plan::{self, Check, Contract, Plan, edit, json, render};
 use crate::domain::problem::Severity;
 use crate::domain::prompt::planner::{Planner, PlannerBrief, PlannerMove, PlannerTask};
 use crate::domain::task::event::*;
+use crate::domain::text;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -52,7 +54,7 @@ pub(super) async fn run(mut run: Run, page: Option<Arc<Page>>) -> Result<Outcome
             }
             PlannerMove::Done(value) => {
                 let (plan, questions, mut findings) = json::from_json(&value);
-                let text = document(&plan, &questions);
+                let text = document(&titled(&run, plan), &questions);
                 findings.extend(compile(&mut run, &text).await?);
                 if findings.is_empty() {
                     return store(&mut run, page, text, Author::Planner, "the planner's plan".to_owned(), 0).await;
@@ -63,7 +65,7 @@ pub(super) async fn run(mut run: Run, page: Option<Arc<Page>>) -> Result<Outcome
                 let text = match plan {
                     Some(value) => {
                         let (plan, questions, _) = json::from_json(&value);
-                        document(&plan, &questions)
+                        document(&titled(&run, plan), &questions)
                     }
                     None => noted(&run, &text),
                 };
@@ -120,7 +122,7 @@ fn brief(run: &Run, page: Option<&Page>, gathered: &Gathered) -> PlannerBrief {
         Some(page) => PlannerTask::Revise {
             plan: json::to_json(&page.plan),
             words,
-            notes: edit::notes(&page.text),
+            notes: remarks(&page.text),
             done,
         },
         None => PlannerTask::New,
@@ -137,6 +139,7 @@ fn brief(run: &Run, page: Option<&Page>, gathered: &Gathered) -> PlannerBrief {
         files: gathered.files.clone(),
         schema: json::schema(),
         task,
+        max_tokens: run.world.limits.answer,
     }
 }
 
@@ -165,8 +168,36 @@ async fn errors(world: &World, text: &str) -> Vec<String> {
         .collect()
 }
 
-fn document(plan: &Plan, questions: &[json::Question]) -> String {
-    edit::with_questions(&render(plan), questions)
+/// The plan with the goal as the user worded it: a planner answers neither.
+fn titled(run: &Run, mut plan: Plan) -> Plan {
+    if plan.title.is_empty() {
+        plan.title = title(run);
+    }
+    plan.goal.clone_from(&run.task.goal.words);
+    plan.tidy()
+}
+
+fn document(plan: &Plan, questions: &[String]) -> String {
+    let mut text = render(plan);
+    for question in questions {
+        let edit = edit::ask(&text, None, question);
+        // A span that the document's own parser gave always applies; the text stays as it is otherwise.
+        text = text::apply(&text, &[edit]).unwrap_or(text);
+    }
+    text
+}
+
+/// Notes and answered questions of a person, for the next revision.
+fn remarks(text: &str) -> Vec<String> {
+    let parsed = plan::parse(text);
+    let notes = parsed.layout.remarks.iter().filter(|remark| remark.kind == RemarkKind::Note);
+    let mut all: Vec<String> = notes.map(|note| note.words.clone()).collect();
+    for question in edit::questions(&parsed) {
+        if let Some(answer) = question.answer {
+            all.push(format!("asked: {} — answered: {answer}", question.words));
+        }
+    }
+    all
 }
 
 /// A document for an answer that was no plan: the goal, and the answer as a note.
@@ -187,7 +218,8 @@ async fn skeleton(run: &mut Run, page: Option<Arc<Page>>, gathered: Gathered) ->
         Some(place) => vec![place.path.to_string()],
         None => vec!["src/**".to_owned()],
     };
-    let plan = plan::skeleton(&title(run), &run.task.goal.words, scope, gathered.checks);
+    let contract = Contract { scope, accept: gathered.checks.last().cloned().into_iter().collect(), ..Contract::default() };
+    let plan = Plan { title: title(run), goal: run.task.goal.words.clone(), contract, steps: Vec::new() }.tidy();
     let text = format!(
         "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. {}\nA step without a model: `- transform: rename \\`OLD\\` to \\`NEW\\``, with `- write:` and the files it may change.\n",
         render(&plan),

@@ -76,7 +76,8 @@ impl Owner {
             let next = "try again in a moment";
             return Err(refuse(RefusalKind::WrongState, "a decision is being carried out just now", next));
         }
-        let chosen = choose(case.hunks.as_slice(), &wish, id, &case.task.decisions)?;
+        let hunks = case.hunks.clone();
+        let chosen = choose(&hunks, &wish, id, &case.task.decisions)?;
         let changes = case.in_force();
         let mut files: BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)> = BTreeMap::new();
         let mut events = Vec::new();

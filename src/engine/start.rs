@@ -7,7 +7,7 @@ use super::overlay::Overlay;
 use super::world::World;
 use crate::domain::agent::CallForm;
 use crate::domain::change::Entry;
-use crate::domain::context;
+use crate::domain::context::{self, Scope};
 use crate::domain::ids::*;
 use crate::domain::policy::detect::{self, Detected, MANIFESTS};
 use crate::domain::policy::paths;
@@ -44,8 +44,15 @@ pub(super) async fn context(world: &World, goal: &Goal, named: &[(String, Option
         world.syntax.imports(&Source { path: path.clone(), text: Arc::from(text) })
     };
     let place = goal.place.clone().or_else(|| place_of(named, &read, world));
-    let scoped = context::scope(&goal.words, place.as_ref(), &read, &table, &imports, world.limits.context);
-    scoped.render()
+    let scope = Scope {
+        goal: &goal.words,
+        place: place.as_ref(),
+        table: &table,
+        texts: &read,
+        imports: &imports,
+        budget: world.limits.context,
+    };
+    context::scope(&scope).render()
 }
 
 /// The first focus of a step, as a place; else its first file.

@@ -99,6 +99,21 @@ impl Bench {
         self.changed().into_iter().map(|changed| (changed.path, changed.after)).collect()
     }
 
+    /// What was read and what was written since another state of the same bench: enough for [`Bench::restore`].
+    pub fn since(&self, before: &Bench) -> (Vec<(WorkspacePath, Entry)>, Vec<(WorkspacePath, Entry)>) {
+        let new = |now: &BTreeMap<WorkspacePath, Entry>, then: &BTreeMap<WorkspacePath, Entry>| {
+            let differs = |(path, entry): &(&WorkspacePath, &Entry)| then.get(*path) != Some(*entry);
+            now.iter().filter(differs).map(|(path, entry)| (path.clone(), entry.clone())).collect()
+        };
+        (new(&self.base, &before.base), new(&self.now, &before.now))
+    }
+
+    /// Brings the bench to where an order left it, without doing the order.
+    pub fn restore(&mut self, read: Vec<(WorkspacePath, Entry)>, wrote: Vec<(WorkspacePath, Entry)>) {
+        self.base.extend(read);
+        self.now.extend(wrote);
+    }
+
     /// Puts the formatter's text in place of a changed one.
     pub fn formatted(&mut self, path: &WorkspacePath, formatted: &str) {
         if let Some(Entry::File { text, .. }) = self.now.get_mut(path) {

@@ -4,7 +4,7 @@
 //! stand at least three lines that both sides share, so that a hunk can be found by what is around it.
 //! Absent: where a hunk stands in the user's text of the moment (`spot`).
 
-use super::model::{Entry, FileChange, Hunk, HunkKind};
+use super::model::{Entry, FileChange, Flag, Hunk, HunkKind};
 use crate::domain::ids::{HunkId, StepId, WorkspacePath};
 use crate::domain::text::lines;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
@@ -25,12 +25,25 @@ pub fn file_change(
     author: &StepId,
     earlier: Option<&FileChange>,
 ) -> FileChange {
+    file_change_apart(path, before, after, author, earlier, &[])
+}
+
+/// The same, with doubtful lines as hunks of their own (I2): `doubts` are 0-based lines of `after`, each with its
+/// reason. Only runs that replace line by line can be taken apart; in others the whole hunk is doubtful.
+pub fn file_change_apart(
+    path: WorkspacePath,
+    before: &Entry,
+    after: &Entry,
+    author: &StepId,
+    earlier: Option<&FileChange>,
+    doubts: &[(u32, String)],
+) -> FileChange {
     let kinds = match (before, after) {
         (Entry::Absent, Entry::Absent) => Vec::new(),
         (Entry::Absent, Entry::File { .. }) => vec![HunkKind::Create],
         (Entry::File { .. }, Entry::Absent) => vec![HunkKind::Delete],
         (Entry::File { text: old, mode: was }, Entry::File { text: new, mode: is }) => {
-            let mut kinds = line_hunks(old, new);
+            let mut kinds = apart(line_hunks(old, new), old, new, doubts);
             if was != is {
                 kinds.push(HunkKind::Mode);
             }
@@ -43,12 +56,12 @@ pub fn file_change(
         .map(|kind| {
             let id = names.name(&path, before, after, &kind);
             let kept = earlier.and_then(|change| change.hunks.iter().find(|hunk| hunk.id == id));
-            Hunk {
-                id,
-                author: kept.map_or_else(|| author.clone(), |hunk| hunk.author.clone()),
-                kind,
-                flags: kept.map(|hunk| hunk.flags.clone()).unwrap_or_default(),
-            }
+            let author = kept.map_or_else(|| author.clone(), |hunk| hunk.author.clone());
+            let flags = match kept {
+                Some(hunk) => hunk.flags.clone(),
+                None => doubted(&kind, after, doubts).into_iter().map(Flag::Uncertain).collect(),
+            };
+            Hunk { id, author, kind, flags }
         })
         .collect();
     FileChange { path, before: before.clone(), after: after.clone(), hunks }
@@ -162,6 +175,69 @@ fn line_hunks(old: &str, new: &str) -> Vec<HunkKind> {
             new_line: u32::try_from(changed.new.start).unwrap_or(u32::MAX),
         })
         .collect()
+}
+
+/// Takes doubtful lines out of runs that replace line by line.
+fn apart(kinds: Vec<HunkKind>, old_text: &str, new_text: &str, doubts: &[(u32, String)]) -> Vec<HunkKind> {
+    if doubts.is_empty() {
+        return kinds;
+    }
+    let mut out = Vec::new();
+    for kind in kinds {
+        let HunkKind::Lines { old, new, old_line, new_line } = &kind else {
+            out.push(kind);
+            continue;
+        };
+        let olds = lines(old_text.get(old.clone()).unwrap_or(""));
+        let news = lines(new_text.get(new.clone()).unwrap_or(""));
+        let is_doubtful = |at: u32| doubts.iter().any(|(line, _)| *line == new_line.saturating_add(at));
+        if olds.len() != news.len() || !(0..).zip(&news).any(|(at, _)| is_doubtful(at)) {
+            out.push(kind);
+            continue;
+        }
+        let (mut old_at, mut new_at) = (old.start, new.start);
+        let mut open: Option<(bool, HunkKind)> = None;
+        for (at, (was, is)) in (0u32..).zip(olds.iter().zip(&news)) {
+            let (old_end, new_end) = (old_at + was.len(), new_at + is.len());
+            if was == is {
+                out.extend(open.take().map(|(_, kind)| kind));
+            } else {
+                let doubtful = is_doubtful(at);
+                match &mut open {
+                    Some((same, HunkKind::Lines { old, new, .. })) if *same == doubtful => {
+                        old.end = old_end;
+                        new.end = new_end;
+                    }
+                    _ => {
+                        out.extend(open.take().map(|(_, kind)| kind));
+                        open = Some((
+                            doubtful,
+                            HunkKind::Lines {
+                                old: old_at..old_end,
+                                new: new_at..new_end,
+                                old_line: old_line.saturating_add(at),
+                                new_line: new_line.saturating_add(at),
+                            },
+                        ));
+                    }
+                }
+            }
+            (old_at, new_at) = (old_end, new_end);
+        }
+        out.extend(open.map(|(_, kind)| kind));
+    }
+    out
+}
+
+/// Why a hunk is doubtful, if one of its lines is.
+fn doubted(kind: &HunkKind, after: &Entry, doubts: &[(u32, String)]) -> Option<String> {
+    let HunkKind::Lines { new, new_line, .. } = kind else { return None };
+    let count = lines(after.text().get(new.clone()).unwrap_or("")).len();
+    let end = new_line.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    let mut reasons: Vec<&str> =
+        doubts.iter().filter(|(line, _)| (*new_line..end).contains(line)).map(|(_, why)| why.as_str()).collect();
+    reasons.dedup();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// First bytes of the lines, and the end of the last.

@@ -15,6 +15,7 @@ mod align;
 pub mod spot;
 
 pub mod enforce;
+pub mod formatting;
 pub mod stats;
 pub mod unified;
 

@@ -10,7 +10,9 @@ pub mod keys;
 pub mod model;
 pub mod normal;
 pub mod parse;
+pub mod outlook;
 pub mod render;
+pub mod runtime;
 
 pub use approve::{ApprovalRefusal, ApprovedPlan, approve};
 pub use globs::Globs;

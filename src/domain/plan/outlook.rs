@@ -50,8 +50,8 @@ pub fn lines(plan: &Plan, normal: &Normal, rung: Rung, model: Option<&ModelInfo>
 }
 
 fn step_line(step: &Step, normal: &Normal) -> String {
-    let table = normal.tables.step(&step.id);
-    let after = match table.map(|table| (&table.after, table.waits_for_review)) {
+    let table = normal.tables.steps.iter().find(|rules| rules.id == step.id);
+    let after = match table.map(|table| (&table.predecessors, table.waits_review)) {
         Some((before, review)) if !before.is_empty() || review => {
             let mut names: Vec<String> = before.iter().map(ToString::to_string).collect();
             if review {

@@ -66,8 +66,9 @@ fn readiness(task: &Task, plan: &ApprovedPlan, run: &StepRun, pending: usize, no
     }
     let open: Vec<StepId> = plan
         .predecessors(&run.id)
-        .into_iter()
+        .iter()
         .filter(|id| !task.step(id).is_some_and(|before| before.state.is_over()))
+        .cloned()
         .collect();
     if !open.is_empty() {
         return Readiness::Waits(open);

@@ -20,7 +20,7 @@ use crate::domain::task::facts::Ended;
 use crate::domain::verify;
 use crate::engine::checks::{self, Ran};
 use crate::engine::overlay::overlay;
-use crate::engine::tools::Bench;
+use crate::engine::tools::{Bench, Changed};
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::ports::Deltas;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,7 @@ use std::sync::Arc;
 struct Start {
     brief: Brief,
     over: Vec<(WorkspacePath, Entry)>,
+    user: Vec<(WorkspacePath, Entry)>,
 }
 
 /// A tool's result with what it read and wrote, so that the journal alone rebuilds the step's files.
@@ -59,7 +60,7 @@ pub(super) async fn run(run: &mut Run, step: &Step, setting: &Setting) -> Result
     let mut stand = Stand {
         agent: Agent::start(start.brief.clone()),
         bench: Bench::new(start.over.iter().cloned().collect()),
-        over: start.over.into_iter().collect(),
+        user: start.user.into_iter().collect(),
         rights: start.brief.rights,
         generation: 0,
     };
@@ -117,7 +118,8 @@ pub(super) async fn run(run: &mut Run, step: &Step, setting: &Setting) -> Result
 struct Stand {
     agent: Agent,
     bench: Bench,
-    over: BTreeMap<WorkspacePath, Entry>,
+    /// What the user has where earlier hunks are laid over it.
+    user: BTreeMap<WorkspacePath, Entry>,
     rights: Rights,
     generation: u32,
 }
@@ -143,7 +145,16 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
             let context = crate::engine::start::context(&world, &goal, &wanted, &over).await;
             let form = crate::engine::start::call_form(&world).await;
             let brief = Brief { context, form, ..brief };
-            Ok((Start { brief, over: over.into_iter().collect() }, None))
+            let mut user = Vec::new();
+            for path in over.keys() {
+                let entry = world.workspace.read(path).await.map_err(|refusal| EffectFault {
+                    cause: Cause::Conflict,
+                    message: refusal.to_string(),
+                    usage: None,
+                })?;
+                user.push((path.clone(), entry));
+            }
+            Ok((Start { brief, over: over.into_iter().collect(), user }, None))
         })
         .await?;
     match came {
@@ -319,8 +330,7 @@ async fn file_tool(run: &mut Run, stand: &mut Stand, order: &ToolOrder) -> Resul
 }
 
 async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: &Command) -> Result<ToolResult, Halt> {
-    let top = stand.bench.changed().into_iter().map(|(path, _, after)| (path, after)).collect();
-    Ok(match checks::run_in_view(run, command, setting, top).await? {
+    Ok(match checks::run_in_view(run, command, setting, stand.bench.overlay()).await? {
         Ran::Back(outcome) if outcome.ended == Ended::Exit(0) => ToolResult::text(verify::problems::digest_for_agent(&outcome)),
         Ran::Back(outcome) => ToolResult::Err(ToolError {
             what: verify::problems::digest_for_agent(&outcome),
@@ -357,9 +367,9 @@ async fn judge(
         .bench
         .changed()
         .into_iter()
-        .map(|(path, base, after)| {
-            // What the user has is what was read from disk; where earlier hunks were laid over it, the bench has those.
-            let user = if stand.over.contains_key(&path) { stand.bench.user(&path).unwrap_or_else(|| base.clone()) } else { base.clone() };
+        .map(|Changed { path, before: base, after }| {
+            // Where hunks of earlier steps were laid over, the bench started from those, and the user has less.
+            let user = stand.user.get(&path).cloned().unwrap_or_else(|| base.clone());
             Made { path, user, base, after, doubts: Vec::new() }
         })
         .collect();

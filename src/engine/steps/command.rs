@@ -177,8 +177,7 @@ fn last_line(output: &str) -> String {
 
 /// What the command wrote, inside and outside the step's write set.
 fn split(setting: &Setting, step: &Step, outcome: &RunOutcome) -> (Vec<(WorkspacePath, crate::domain::change::Entry)>, Vec<String>) {
-    let globs = setting.plan.write_globs(&step.id);
-    let may = |path: &WorkspacePath| globs.iter().any(|glob| paths::covers(glob, path)) && !paths::is_secret(path);
+    let may = |path: &WorkspacePath| setting.plan.may_write(&step.id, path.as_str()) && !paths::is_secret(path);
     let (within, beyond): (Vec<_>, Vec<_>) = outcome.wrote.iter().cloned().partition(|(path, _)| may(path));
     (within, beyond.into_iter().map(|(path, _)| path.to_string()).collect())
 }

@@ -4,7 +4,7 @@
 //! checks.
 
 use super::Setting;
-use crate::domain::change::{Entry, FileChange, Flag, Proposal, enforce, formatting, hunks, stats};
+use crate::domain::change::{Entry, FileChange, Flag, Proposal, Stats, enforce, formatting, hunks};
 use crate::domain::ids::*;
 use crate::domain::plan::{Measure, Step};
 use crate::domain::policy::paths;
@@ -69,7 +69,8 @@ pub(super) async fn propose(
         return Err(Fault::Breaks(broken));
     }
     stop_rules(run, setting, &together).await?;
-    let (hunks, lines) = stats::count(&proposal.files);
+    let hunks = u32::try_from(proposal.files.iter().map(|file| file.hunks.len()).sum::<usize>()).unwrap_or(u32::MAX);
+    let lines = u32::try_from(Stats::of_all(&proposal.files).lines()).unwrap_or(u32::MAX);
     let text = serde_json::to_string(&proposal).map_err(|error| broken_store(&error))?;
     let hash = run.world.store.put_blob(text.into_bytes()).await.map_err(Halt::Store)?;
     let paths = proposal.files.iter().map(|file| file.path.clone()).collect();
@@ -103,7 +104,7 @@ fn change(run: &Run, step: &Step, merged: &Merged, made: Made) -> FileChange {
     let changes = merged.changes();
     let earlier = changes.get(&made.path).filter(|change| change.before == made.user);
     let mut change =
-        hunks::file_change(made.path.clone(), &made.user, &made.after, &step.id, earlier, &made.doubts);
+        hunks::file_change_apart(made.path.clone(), &made.user, &made.after, &step.id, earlier, &made.doubts);
     flag_outside_focus(run, step, &mut change);
     flag_measures(&mut change);
     change
@@ -156,14 +157,17 @@ fn contract(run: &Run, setting: &Setting, together: &[FileChange]) -> Vec<String
     let outline = |path: &WorkspacePath, entry: &Entry| {
         run.world.syntax.outline(&Source { path: path.clone(), text: Arc::from(entry.text()) })
     };
-    let changed: Vec<enforce::ChangedFile> = together
+    let outlines: Vec<_> =
+        together.iter().map(|file| (outline(&file.path, &file.before), outline(&file.path, &file.after))).collect();
+    let changed: Vec<enforce::ChangedFile<'_>> = together
         .iter()
-        .map(|file| enforce::ChangedFile {
-            path: file.path.clone(),
-            before: file.before.clone(),
-            after: file.after.clone(),
-            symbols_before: outline(&file.path, &file.before),
-            symbols_after: outline(&file.path, &file.after),
+        .zip(&outlines)
+        .map(|(file, (before, after))| enforce::ChangedFile {
+            path: &file.path,
+            before: &file.before,
+            after: &file.after,
+            symbols_before: Some(before),
+            symbols_after: Some(after),
         })
         .collect();
     setting.plan.plan().contract.enforce.iter().flat_map(|rule| enforce::violations(rule, &changed)).collect()
@@ -171,11 +175,11 @@ fn contract(run: &Run, setting: &Setting, together: &[FileChange]) -> Vec<String
 
 /// A stop rule asks once for each amount that passes it.
 async fn stop_rules(run: &mut Run, setting: &Setting, together: &[FileChange]) -> Result<(), Fault> {
-    let (_, lines) = stats::count(together);
+    let lines = Stats::of_all(together).lines();
     for rule in &setting.plan.plan().contract.stop {
         let (count, what) = match rule.measure {
             Measure::Files => (u64::try_from(together.len()).unwrap_or(u64::MAX), "files"),
-            Measure::Lines => (u64::from(lines), "lines"),
+            Measure::Lines => (u64::try_from(lines).unwrap_or(u64::MAX), "lines"),
             Measure::Tokens => (run.task.spend.tokens(), "tokens"),
             // Money has no price in this release, and time is a budget; both are shown as not enforced.
             Measure::Money | Measure::Time => continue,

@@ -7,7 +7,7 @@ use super::proposal::{self, Fault, Made};
 use super::{Setting, finish};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
-use crate::domain::plan::{Rule, Step};
+use crate::domain::plan::{ApprovedPlan, Rule, Step};
 use crate::domain::policy::paths;
 use crate::domain::text;
 use crate::domain::task::event::{Cause, Intent, Outcome};
@@ -38,12 +38,12 @@ struct TransformedFile {
 pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setting) -> Result<Outcome, Halt> {
     let request = ContentHash::of(format!("transform {rule:?} {:?}", step.write));
     let (world, merged, rule_now) = (run.world.clone(), setting.now().without(&step.id), rule.clone());
-    let globs = setting.plan.write_globs(&step.id);
+    let (plan, id) = (setting.plan.clone(), step.id.clone());
     run.line(format!("{}: {}", step.id, step.title));
     let came = run
         .effect(Intent::Transform, request, 0, |_| async move {
             let over = overlay(&world, &merged).await.map_err(|refusal| fault(Cause::Conflict, refusal.to_string()))?;
-            transform(&world, over, rule_now, &globs).await.map(|done| (done, None))
+            transform(&world, over, rule_now, &plan, &id).await.map(|done| (done, None))
         })
         .await?;
     let transformed: Transformed = match came {
@@ -74,14 +74,14 @@ fn fault(cause: Cause, message: String) -> EffectFault {
     EffectFault { cause, message, usage: None }
 }
 
-async fn transform(world: &Arc<World>, over: Overlay, rule: Rule, globs: &[String]) -> Result<Transformed, EffectFault> {
+async fn transform(world: &Arc<World>, over: Overlay, rule: Rule, plan: &ApprovedPlan, id: &StepId) -> Result<Transformed, EffectFault> {
     if let Rule::Template { source, to, values } = &rule {
         return template(world, &over, source, to, values).await;
     }
     let listed = world.workspace.list().await;
     let mut sources = Vec::new();
     let mut entries = Vec::new();
-    for file in listed.into_iter().filter(|file| globs.iter().any(|glob| paths::covers(glob, &file.path))) {
+    for file in listed.into_iter().filter(|file| plan.may_write(id, file.path.as_str()) && !paths::is_secret(&file.path)) {
         // A file that cannot be read as text is not one that a rule could change.
         let Ok(user) = world.workspace.read(&file.path).await else { continue };
         let base = over.get(&file.path).cloned().unwrap_or_else(|| user.clone());
