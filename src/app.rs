@@ -40,7 +40,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 async fn run(arguments: Vec<OsString>) -> Exit {
     let environment = Environment::of_process();
     let mut io = Terminal::of_process(actor(&environment));
-    let parsed = match cli::parse(arguments.into_iter().skip(1)) {
+    let parsed = match cli::parse(arguments) {
         Ok(parsed) => parsed,
         Err(not) => return cli::say_not_an_action(&mut io, &not),
     };
@@ -54,10 +54,15 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     if parsed.verb == cli::table::Verb::Tour {
         return Ok(cli::tour::run(parsed, io).await);
     }
-    let config = crate::config::load(environment, &Arguments::default())
-        .map_err(|fault| refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started"))?;
+    let config = crate::config::load(environment, &Arguments::default()).map_err(|fault| {
+        refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started")
+    })?;
     let cwd = std::env::current_dir().and_then(|dir| dir.canonicalize()).map_err(|error| {
-        refuse(RefusalKind::Broken, format!("the working directory cannot be used: {error}"), "go to a folder that exists")
+        refuse(
+            RefusalKind::Broken,
+            format!("the working directory cannot be used: {error}"),
+            "go to a folder that exists",
+        )
     })?;
     let site = Site::open(config, environment.clone(), cwd)?;
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
@@ -260,14 +265,18 @@ async fn join(site: &Arc<Site>, running: &Arc<Mutex<Option<Running>>>) -> Result
 
 /// Ports from the configuration, and an engine on them.
 async fn open(site: &Site) -> Result<Running, Refusal> {
-    let broken = |message: String| refuse(RefusalKind::Broken, message, "planwright doctor; nothing of the workspace was touched");
-    let (store, opened) =
-        Sqlite::open(&site.state.database(), &site.state.blobs()).map_err(|fault: StoreFault| broken(fault.to_string()))?;
+    let broken = |message: String| {
+        refuse(RefusalKind::Broken, message, "planwright doctor; nothing of the workspace was touched")
+    };
+    let (store, opened) = Sqlite::open(&site.state.database(), &site.state.blobs())
+        .map_err(|fault: StoreFault| broken(fault.to_string()))?;
     let store: Arc<dyn Store> = Arc::new(store);
     let mut remarks = remarks(site, &opened);
     let cache = site.cache();
-    let formatters = site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
-    let limits = arena::Limits { output: site.config.limits.output_bytes.value.max(1 << 20), ..arena::Limits::default() };
+    let formatters =
+        site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
+    let limits =
+        arena::Limits { output: site.config.limits.output_bytes.value.max(1 << 20), ..arena::Limits::default() };
     let arena = CopyArena::new(site.disk.root(), &cache.join("views"), formatters, limits)
         .map_err(|fault| broken(fault.to_string()))?;
     let syntax = TreeSitter::with_index(Index::open(cache.join("symbols")));
@@ -326,7 +335,8 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
 
 /// The tools a model can be offered, each with its arguments' schema.
 fn tool_schemas() -> serde_json::Value {
-    let rows = crate::domain::policy::tools::table().iter().map(|row| serde_json::to_value(row.spec()).unwrap_or_default());
+    let rows =
+        crate::domain::policy::tools::table().iter().map(|row| serde_json::to_value(row.spec()).unwrap_or_default());
     serde_json::Value::Array(rows.collect())
 }
 
@@ -433,7 +443,9 @@ fn actor(environment: &Environment) -> Actor {
 /// Logs go to a file, never to standard output (invariant 11). Without a file there are none.
 fn log_to(path: &Path, filter: &str) {
     let Ok(file) = std::fs::OpenOptions::new().create(true).append(true).open(path) else { return };
-    let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     // A second subscriber in one process is a test's; the first one stands.
-    let _first_stands = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Mutex::new(file)).try_init();
+    let _first_stands =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Mutex::new(file)).try_init();
 }

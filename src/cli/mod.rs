@@ -12,6 +12,7 @@ pub mod parse;
 pub mod render;
 pub mod table;
 pub mod terminal;
+pub mod tour;
 pub mod wait;
 pub mod walk;
 

@@ -12,6 +12,7 @@ use crate::domain::plan::Plan;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
+use std::sync::Arc;
 
 /// Errors that a failure report shows; the timeline has the rest.
 const ERRORS: usize = 3;

@@ -15,6 +15,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::standing::asked;
 use crate::domain::task::state::Gate;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The rows of one mode.
 pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
@@ -189,12 +190,11 @@ fn plain(recorded: &Recorded) -> Option<Row> {
         Event::RetryAsked { work, actor } => Row {
             work: Some(work.to_string()),
             recovery: Some("another attempt".to_owned()),
-            ..of_task(recorded, format!("retry asked for by {}", by(actor)), Change)
+            ..of_task(recorded, format!("retry asked for by {}", by(actor)), Note)
         },
-        Event::PlanAsked { words, from: _, actor } => Row {
-            why: words.clone(),
-            ..of_task(recorded, format!("a plan asked for by {}", by(actor)), Change)
-        },
+        Event::PlanAsked { words, from: _, actor } => {
+            Row { why: words.clone(), ..of_task(recorded, format!("a plan asked for by {}", by(actor)), Note) }
+        }
         Event::Paused { actor, cancelled: true } => task(format!("cancelled what ran and paused, by {}", by(actor))),
         Event::Paused { actor, cancelled: false } => task(format!("paused by {}", by(actor))),
         Event::Resumed { actor } => task(format!("resumed by {}", by(actor))),

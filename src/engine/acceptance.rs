@@ -130,7 +130,9 @@ fn ending(owner: &Owner, id: &TaskId) -> Ending {
         let judged = case.task.judgements.iter().find(|j| j.work == Work::Acceptance && &j.check == check);
         match judged.map(|judgement| &judgement.verdict) {
             Some(Verdict::Passed) => {}
-            Some(Verdict::Failed { why }) => return Ending::CheckFails { why: format!("{}: {why}", checks::name(check)) },
+            Some(Verdict::Failed { why }) => {
+                return Ending::CheckFails { why: format!("{}: {why}", checks::name(check)) };
+            }
             Some(Verdict::NotJudged { why }) => return unjudged(&format!("{}: {why}", checks::name(check))),
             None => return unjudged(&format!("{} was not run", checks::name(check))),
         }

@@ -83,9 +83,7 @@ impl Owner {
                 self.drive(id, Drive::Run);
                 "it is tried again".to_owned()
             }
-            Action::Pause { .. } => {
-                "it starts nothing new; what runs is finished. `resume` goes on".to_owned()
-            }
+            Action::Pause { .. } => "it starts nothing new; what runs is finished. `resume` goes on".to_owned(),
             Action::Cancel { .. } => {
                 self.end_work(id, |work| *work != Work::Review);
                 "what was in flight is ended; `resume` goes on".to_owned()
@@ -134,7 +132,9 @@ impl Owner {
             Document::Strayed { .. } if !case.task.steps.iter().any(|step| step.state.is_under_way()) => Err(refuse(
                 RefusalKind::Plan,
                 "the plan document says something else than what was approved, so no new step starts",
-                format!("planwright compare {id}, then approve it (planwright approve {id}) or restore the approved text"),
+                format!(
+                    "planwright compare {id}, then approve it (planwright approve {id}) or restore the approved text"
+                ),
             )),
             Document::Strayed { .. } | Document::Same => Ok(()),
         }
@@ -153,8 +153,11 @@ impl Owner {
             Which::Task(id) if self.cases.contains_key(id) => Ok(id.clone()),
             Which::Task(id) => Err(missing(id)),
             Which::TheOnlyOne => {
-                let open: Vec<&TaskId> =
-                    self.order.iter().filter(|id| self.cases.get(*id).is_some_and(|case| !case.task.is_over())).collect();
+                let open: Vec<&TaskId> = self
+                    .order
+                    .iter()
+                    .filter(|id| self.cases.get(*id).is_some_and(|case| !case.task.is_over()))
+                    .collect();
                 match (open.as_slice(), self.order.as_slice()) {
                     ([only], _) => Ok((*only).clone()),
                     ([], [only]) => Ok(only.clone()),
@@ -163,11 +166,9 @@ impl Owner {
                         "there is no task in this workspace",
                         "planwright plan \"GOAL\"",
                     )),
-                    ([], _) => Err(refuse(
-                        RefusalKind::NotFound,
-                        "no task is open in this workspace",
-                        "planwright tasks",
-                    )),
+                    ([], _) => {
+                        Err(refuse(RefusalKind::NotFound, "no task is open in this workspace", "planwright tasks"))
+                    }
                     (several, _) => Err(refuse(
                         RefusalKind::SeveralCandidates,
                         format!(

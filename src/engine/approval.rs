@@ -50,10 +50,14 @@ pub(super) async fn approve(
     let problems = studied.problems.clone();
     let plan = plan::approve::approve(studied.parsed.plan, studied.normal, revision.clone(), upto.clone(), &problems)
         .map_err(|why| {
-            let first = problems.iter().find(|problem| problem.severity == Severity::Error);
-            let detail = first.map(|problem| format!(" ({}: {})", problem.code, problem.message)).unwrap_or_default();
-            refuse(RefusalKind::Plan, format!("{why}{detail}"), format!("mend it in {}, then approve it", page.path.display()))
-        })?;
+        let first = problems.iter().find(|problem| problem.severity == Severity::Error);
+        let detail = first.map(|problem| format!(" ({}: {})", problem.code, problem.message)).unwrap_or_default();
+        refuse(
+            RefusalKind::Plan,
+            format!("{why}{detail}"),
+            format!("mend it in {}, then approve it", page.path.display()),
+        )
+    })?;
     let same = case.task.approval.as_ref().is_some_and(|a| &a.digest == plan.digest() && a.upto == upto);
     if same && case.task.document == crate::domain::task::state::Document::Same {
         return Ok(Reply { task: id.clone(), message: format!("{revision} is approved already; planwright run {id}") });

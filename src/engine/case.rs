@@ -189,7 +189,8 @@ impl Case {
     }
 
     fn merge(&self) -> Merged {
-        let rejected = self.task.decisions.iter().filter(|(_, decided)| matches!(decided.decision, Decision::Reject(_)));
+        let rejected =
+            self.task.decisions.iter().filter(|(_, decided)| matches!(decided.decision, Decision::Reject(_)));
         Merged { proposals: self.proposals.clone(), rejected: rejected.map(|(hunk, _)| hunk.clone()).collect() }
     }
 
@@ -224,7 +225,10 @@ impl Case {
         self.plan = match &self.task.approval {
             None => None,
             Some(approval) => {
-                let held = self.plan.take().filter(|plan| plan.digest() == &approval.digest && plan.upto() == approval.upto.as_ref());
+                let held = self
+                    .plan
+                    .take()
+                    .filter(|plan| plan.digest() == &approval.digest && plan.upto() == approval.upto.as_ref());
                 match held {
                     Some(held) => Some(held),
                     None => {
@@ -271,14 +275,19 @@ pub fn in_force(proposals: &[Arc<Proposal>]) -> BTreeMap<WorkspacePath, FileChan
 }
 
 async fn text_of(world: &World, hash: &ContentHash) -> Result<String, StoreFault> {
-    String::from_utf8(world.store.blob(hash).await?).map_err(|_| StoreFault::Broken("a stored text is not UTF-8".to_owned()))
+    String::from_utf8(world.store.blob(hash).await?)
+        .map_err(|_| StoreFault::Broken("a stored text is not UTF-8".to_owned()))
 }
 
 /// The event names a text that the case holds.
 fn names_content(event: &Event) -> bool {
     matches!(
         event,
-        Event::Revised { .. } | Event::Approved { .. } | Event::Proposed { .. } | Event::Withdrawn { .. } | Event::StepSet { .. }
+        Event::Revised { .. }
+            | Event::Approved { .. }
+            | Event::Proposed { .. }
+            | Event::Withdrawn { .. }
+            | Event::StepSet { .. }
     )
 }
 

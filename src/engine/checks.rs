@@ -87,14 +87,28 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
     match run_in_view(run, command, setting, Vec::new()).await? {
         Ran::Back(outcome) => Ok(One {
             verdict: verify::judge(check, Evidence::Ran(&outcome)),
-            evidence: if outcome.ended == Ended::Exit(0) { String::new() } else { verify::problems::digest_for_agent(&outcome) },
+            evidence: if outcome.ended == Ended::Exit(0) {
+                String::new()
+            } else {
+                verify::problems::digest_for_agent(&outcome)
+            },
             view: outcome.view.clone(),
             rung: Some(outcome.rung),
             ended: Some(outcome.ended),
         }),
         Ran::Refused(comment) => {
-            let why = if comment.is_empty() { "it was not allowed to run".to_owned() } else { format!("it was not allowed to run: {comment}") };
-            Ok(One { verdict: Verdict::NotJudged { why }, evidence: String::new(), view: unseen(), rung: None, ended: None })
+            let why = if comment.is_empty() {
+                "it was not allowed to run".to_owned()
+            } else {
+                format!("it was not allowed to run: {comment}")
+            };
+            Ok(One {
+                verdict: Verdict::NotJudged { why },
+                evidence: String::new(),
+                view: unseen(),
+                rung: None,
+                ended: None,
+            })
         }
         Ran::Fault(fault) => Ok(One {
             verdict: verify::judge(check, Evidence::Unavailable(&fault.message)),
@@ -185,10 +199,9 @@ async fn look(run: &mut Run, check: &Check, setting: &Setting) -> Result<One, Ha
         .await?;
     let look = match came {
         Came::Back(look) => look,
-        Came::Failed(fault) => Look {
-            verdict: Verdict::NotJudged { why: fault.message },
-            view: ContentHash::of("nothing was seen"),
-        },
+        Came::Failed(fault) => {
+            Look { verdict: Verdict::NotJudged { why: fault.message }, view: ContentHash::of("nothing was seen") }
+        }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
     Ok(One { verdict: look.verdict, evidence: String::new(), view: look.view, rung: None, ended: None })

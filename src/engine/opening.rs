@@ -22,7 +22,12 @@ const SAME_WITHIN_MS: u64 = 60_000;
 ///
 /// # Errors
 /// Why the goal makes no task.
-pub(super) async fn open(owner: &mut Owner, actor: Actor, goal: Goal, document: Option<String>) -> Result<Reply, Refusal> {
+pub(super) async fn open(
+    owner: &mut Owner,
+    actor: Actor,
+    goal: Goal,
+    document: Option<String>,
+) -> Result<Reply, Refusal> {
     let world = owner.world.clone();
     let goal = Goal { words: goal.words.trim().to_owned(), ..goal };
     if goal.words.is_empty() {
@@ -150,7 +155,11 @@ pub(super) async fn answer(
     let world = owner.world.clone();
     let Some(case) = owner.cases.get(id) else { return Err(missing(id)) };
     let Some(page) = case.page.clone() else {
-        return Err(refuse(RefusalKind::WrongState, "there is no plan with questions yet", format!("planwright status {id}")));
+        return Err(refuse(
+            RefusalKind::WrongState,
+            "there is no plan with questions yet",
+            format!("planwright status {id}"),
+        ));
     };
     let questions = edit::questions(&parse(&page.text));
     let open: Vec<u32> = questions.iter().filter(|q| q.answer.is_none()).map(|q| q.number).collect();

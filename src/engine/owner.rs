@@ -188,7 +188,12 @@ impl Owner {
     }
 
     /// Appends for work under way, if it is still the present one and the task goes on.
-    async fn append_for(&mut self, ticket: &Ticket, events: Vec<Event>, how: Durability) -> Result<Vec<Recorded>, Halt> {
+    async fn append_for(
+        &mut self,
+        ticket: &Ticket,
+        events: Vec<Event>,
+        how: Durability,
+    ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
         let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
         if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
@@ -204,7 +209,8 @@ impl Owner {
             return Err(Halt::Stopped);
         }
         if let Some(plan) = &case.plan
-            && let Some(why) = budget::exceeded(&case.task, &plan.plan().contract.budget, &events, self.world.clock.now())
+            && let Some(why) =
+                budget::exceeded(&case.task, &plan.plan().contract.budget, &events, self.world.clock.now())
         {
             return Err(Halt::OverBudget(why));
         }
@@ -321,7 +327,8 @@ impl Owner {
     ) -> Result<bool, StoreFault> {
         if *state != ProgressState::Running {
             let attempt = attempts.saturating_add(1);
-            self.append(id, vec![Event::Began { work: work.clone(), attempt, because: None }], Durability::Process).await?;
+            self.append(id, vec![Event::Began { work: work.clone(), attempt, because: None }], Durability::Process)
+                .await?;
         }
         self.spawn(id, work);
         Ok(true)
@@ -482,7 +489,9 @@ fn watch_over(
             Err(error) if error.is_cancelled() => return,
             Err(error) => Outcome::Blocked {
                 cause: Cause::ToolFault,
-                message: format!("a fault of planwright itself ended this attempt: {error}; please report it, then retry"),
+                message: format!(
+                    "a fault of planwright itself ended this attempt: {error}; please report it, then retry"
+                ),
             },
         };
         let (answer, appended) = oneshot::channel();

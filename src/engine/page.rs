@@ -130,7 +130,12 @@ impl Owner {
         let page = Page {
             path: world.workspace.page_path(id, &name),
             text: Arc::from(text),
-            contract: outlook::lines(&studied.parsed.plan, &studied.normal, world.arena.rung(), world.model.info().as_ref()),
+            contract: outlook::lines(
+                &studied.parsed.plan,
+                &studied.normal,
+                world.arena.rung(),
+                world.model.info().as_ref(),
+            ),
             plan: Arc::new(studied.parsed.plan),
             problems: studied.problems,
             revision,

@@ -119,12 +119,7 @@ fn brief(run: &Run, page: Option<&Page>, gathered: &Gathered) -> PlannerBrief {
     let from_plan = asked.is_some_and(|asked| asked.from == PlanFrom::Plan);
     let done = run.task.steps.iter().filter(|step| step.state.is_over()).map(|step| step.id.to_string()).collect();
     let task = match page.filter(|_| from_plan) {
-        Some(page) => PlannerTask::Revise {
-            plan: json::to_json(&page.plan),
-            words,
-            notes: remarks(&page.text),
-            done,
-        },
+        Some(page) => PlannerTask::Revise { plan: json::to_json(&page.plan), words, notes: remarks(&page.text), done },
         None => PlannerTask::New,
     };
     let mut goal = run.task.goal.clone();
@@ -147,9 +142,8 @@ fn brief(run: &Run, page: Option<&Page>, gathered: &Gathered) -> PlannerBrief {
 async fn compile(run: &mut Run, text: &str) -> Result<Vec<String>, Halt> {
     let request = ContentHash::of(format!("compile {text}"));
     let (world, text) = (run.world.clone(), text.to_owned());
-    let came = run
-        .effect(Intent::Snapshot, request, 0, |_| async move { Ok((errors(&world, &text).await, None)) })
-        .await?;
+    let came =
+        run.effect(Intent::Snapshot, request, 0, |_| async move { Ok((errors(&world, &text).await, None)) }).await?;
     match came {
         Came::Back(findings) => Ok(findings),
         Came::Failed(fault) => Ok(vec![fault.message]),
@@ -218,7 +212,8 @@ async fn skeleton(run: &mut Run, page: Option<Arc<Page>>, gathered: Gathered) ->
         Some(place) => vec![place.path.to_string()],
         None => vec!["src/**".to_owned()],
     };
-    let contract = Contract { scope, accept: gathered.checks.last().cloned().into_iter().collect(), ..Contract::default() };
+    let contract =
+        Contract { scope, accept: gathered.checks.last().cloned().into_iter().collect(), ..Contract::default() };
     let plan = Plan { title: title(run), goal: run.task.goal.words.clone(), contract, steps: Vec::new() }.tidy();
     let text = format!(
         "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. {}\nA step without a model: `- transform: rename \\`OLD\\` to \\`NEW\\``, with `- write:` and the files it may change.\n",
@@ -247,7 +242,8 @@ async fn store(
     let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(Halt::Store)?;
     let known = run.task.revisions.iter().any(|known| known.name.digest == revision.digest);
     if !known {
-        run.state(Event::Revised { revision: revision.clone(), text: hash, author, reason: reason.clone(), errors }).await?;
+        run.state(Event::Revised { revision: revision.clone(), text: hash, author, reason: reason.clone(), errors })
+            .await?;
     }
     let name = page_name(&run.task);
     if let Some(page) = page

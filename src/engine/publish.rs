@@ -82,7 +82,9 @@ fn steps(case: &Case, now: Time) -> Vec<(StepId, String)> {
         (StepState::AtGate(gate), Readiness::NotNow) => format!("at gate {gate}"),
         (StepState::Ambiguous(gate), Readiness::NotNow) => format!("ambiguous: gate {gate}"),
         (StepState::Blocked { cause, message }, Readiness::NotNow) => format!("blocked ({}): {message}", cause.words()),
-        (StepState::Failed { cause, message, .. }, Readiness::NotNow) => format!("failed ({}): {message}", cause.words()),
+        (StepState::Failed { cause, message, .. }, Readiness::NotNow) => {
+            format!("failed ({}): {message}", cause.words())
+        }
         (StepState::Stale, Readiness::NotNow) => "stale".to_owned(),
         (StepState::TakenOver, Readiness::NotNow) => "taken over by hand".to_owned(),
         (StepState::Done(DoneHow::Verified), Readiness::NotNow) => "done (verified)".to_owned(),
@@ -90,12 +92,7 @@ fn steps(case: &Case, now: Time) -> Vec<(StepId, String)> {
         (StepState::Done(DoneHow::ByHand), Readiness::NotNow) => "done by hand (not verified)".to_owned(),
         (StepState::Skipped, Readiness::NotNow) => "skipped".to_owned(),
     };
-    case.task
-        .steps
-        .iter()
-        .zip(&board)
-        .map(|(run, (id, readiness))| (id.clone(), words(run, readiness)))
-        .collect()
+    case.task.steps.iter().zip(&board).map(|(run, (id, readiness))| (id.clone(), words(run, readiness))).collect()
 }
 
 /// A file's hunks with what its text says of them.
@@ -163,15 +160,17 @@ fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
 /// What the verifier says of a step's work, in a few words.
 fn verdict(task: &Task, step: &StepId) -> String {
     let own = task.judgements.iter().filter(|judgement| judgement.work == Work::Step(step.clone()));
-    let all: Vec<String> = own.map(|judgement| {
-        let how = judgement.rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
-        let check = super::checks::name(&judgement.check);
-        match &judgement.verdict {
-            Verdict::Passed => format!("{check} passes{how}"),
-            Verdict::Failed { why } => format!("{check} fails{how}: {why}"),
-            Verdict::NotJudged { why } => format!("{check} not judged{how}: {why}"),
-        }
-    }).collect();
+    let all: Vec<String> = own
+        .map(|judgement| {
+            let how = judgement.rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
+            let check = super::checks::name(&judgement.check);
+            match &judgement.verdict {
+                Verdict::Passed => format!("{check} passes{how}"),
+                Verdict::Failed { why } => format!("{check} fails{how}: {why}"),
+                Verdict::NotJudged { why } => format!("{check} not judged{how}: {why}"),
+            }
+        })
+        .collect();
     if all.is_empty() { "not judged".to_owned() } else { all.join("; ") }
 }
 

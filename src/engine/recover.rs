@@ -42,7 +42,9 @@ pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreF
             Intent::Outside { command, probe: None, .. } => ask(owner, id, &effect, command).await?,
             Intent::Write { path, before, after } => {
                 let result = settle_write(owner, path, before, after).await;
-                owner.append(id, vec![Event::Settled { effect: effect.id.clone(), result }], Durability::Process).await?;
+                owner
+                    .append(id, vec![Event::Settled { effect: effect.id.clone(), result }], Durability::Process)
+                    .await?;
             }
         }
     }
@@ -55,7 +57,8 @@ pub(super) async fn probe(owner: &mut Owner, id: &TaskId) -> Result<bool, StoreF
     let doubtful = case.task.in_flight().find(|effect| !case.live.contains_key(&effect.id.work)).cloned();
     let Some(effect) = doubtful else { return Ok(false) };
     let Intent::Outside { command, probe: Some(probe), .. } = &effect.what else { return Ok(false) };
-    let already = case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id));
+    let already =
+        case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id));
     if already {
         return Ok(false);
     }
@@ -72,7 +75,9 @@ pub(super) async fn probe(owner: &mut Owner, id: &TaskId) -> Result<bool, StoreF
     let said = shell_words::join(&probe.argv);
     let result = match outcome.map(|outcome| outcome.ended) {
         Ok(Ended::Exit(0)) => Settlement::Happened { by: format!("the probe `{said}` says that it happened") },
-        Ok(Ended::Exit(1)) => Settlement::DidNotHappen { by: format!("the probe `{said}` says that it did not happen") },
+        Ok(Ended::Exit(1)) => {
+            Settlement::DidNotHappen { by: format!("the probe `{said}` says that it did not happen") }
+        }
         Ok(_) | Err(_) => {
             ask(owner, id, &effect, command).await?;
             return Ok(true);
@@ -99,7 +104,9 @@ async fn settle_write(owner: &Owner, path: &WorkspacePath, before: &ContentHash,
         Ok(found) if &found == before => Settlement::DidNotHappen { by: format!("{path} is as it was") },
         Ok(_) => Settlement::Failed {
             cause: Cause::Conflict,
-            message: format!("{path} holds neither what was there nor what was to be written; its hunks show what they find"),
+            message: format!(
+                "{path} holds neither what was there nor what was to be written; its hunks show what they find"
+            ),
             usage: None,
         },
         Err(refusal) => Settlement::Failed { cause: Cause::Conflict, message: refusal.to_string(), usage: None },

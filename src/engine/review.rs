@@ -141,7 +141,11 @@ fn choose<'a>(
                 match hunks.iter().find(|hunk| &hunk.id == id) {
                     Some(hunk) => chosen.push(hunk),
                     None => {
-                        return Err(refuse(RefusalKind::NotFound, format!("there is no hunk `{id}` in this task"), next));
+                        return Err(refuse(
+                            RefusalKind::NotFound,
+                            format!("there is no hunk `{id}` in this task"),
+                            next,
+                        ));
                     }
                 }
             }

@@ -17,7 +17,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The text of every file of the workspace that context may be made from, read when it is asked for.
-async fn texts(world: &World, over: &Overlay, wanted: impl Fn(&WorkspacePath) -> bool) -> BTreeMap<WorkspacePath, Arc<str>> {
+async fn texts(
+    world: &World,
+    over: &Overlay,
+    wanted: impl Fn(&WorkspacePath) -> bool,
+) -> BTreeMap<WorkspacePath, Arc<str>> {
     let mut texts = BTreeMap::new();
     for file in world.workspace.list().await {
         if !wanted(&file.path) || paths::is_secret(&file.path) {
@@ -37,12 +41,13 @@ async fn texts(world: &World, over: &Overlay, wanted: impl Fn(&WorkspacePath) ->
 /// Scoped code for a goal and the files that a step names (D1).
 pub(super) async fn context(world: &World, goal: &Goal, named: &[(String, Option<String>)], over: &Overlay) -> String {
     let table = world.syntax.table();
-    let known = |path: &WorkspacePath| table.files.contains_key(path) || named.iter().any(|(glob, _)| paths::covers(glob, path));
+    let known = |path: &WorkspacePath| {
+        table.files.contains_key(path) || named.iter().any(|(glob, _)| paths::covers(glob, path))
+    };
     let texts = texts(world, over, known).await;
     let read = |path: &WorkspacePath| texts.get(path).cloned();
-    let imports = |path: &WorkspacePath, text: &str| {
-        world.syntax.imports(&Source { path: path.clone(), text: Arc::from(text) })
-    };
+    let imports =
+        |path: &WorkspacePath, text: &str| world.syntax.imports(&Source { path: path.clone(), text: Arc::from(text) });
     let place = goal.place.clone().or_else(|| place_of(named, &read, world));
     let scope = Scope {
         goal: &goal.words,
@@ -109,7 +114,8 @@ pub(super) async fn detected(world: &World, goal: &Goal) -> Detected {
         };
         files.push((file.path, text));
     }
-    let seen: Vec<(WorkspacePath, Option<&str>)> = files.iter().map(|(path, text)| (path.clone(), text.as_deref())).collect();
+    let seen: Vec<(WorkspacePath, Option<&str>)> =
+        files.iter().map(|(path, text)| (path.clone(), text.as_deref())).collect();
     match &goal.place {
         Some(place) => detect::detect_at(&seen, &place.path),
         None => detect::detect(&seen),

@@ -214,9 +214,11 @@ impl Run {
         let approved = self.task.approval.as_ref().map_or(0, |approval| approval.seq);
         let same = |gate: &Gate| match &gate.ask {
             Ask::Command { command: asked, .. } | Ask::Ambiguous { command: asked, .. } => asked == command,
-            Ask::Person { .. } | Ask::Changed { .. } | Ask::Exceeds { .. } | Ask::Failed { .. } | Ask::Question { .. } => {
-                false
-            }
+            Ask::Person { .. }
+            | Ask::Changed { .. }
+            | Ask::Exceeds { .. }
+            | Ask::Failed { .. }
+            | Ask::Question { .. } => false,
         };
         let for_plan = self.task.gates.iter().any(|gate| {
             let decided = gate.decided.as_ref().filter(|decision| decision.seq > approved);

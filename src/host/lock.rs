@@ -44,6 +44,11 @@ impl Holder {
         }
     }
 
+    /// The process that wrote the note still runs.
+    pub fn lives(&self) -> bool {
+        self.started.is_some() && process::started(self.pid) == self.started
+    }
+
     /// One line for a person: who, and since when.
     pub fn describe(&self) -> String {
         let since = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(self.since));

@@ -9,6 +9,6 @@ pub mod memory_store;
 pub use memory_store::MemoryStore;
 pub mod clock;
 pub mod memory_model;
+pub mod memory_workspace;
 pub mod script;
 pub mod scripted_model;
-pub mod memory_workspace;

@@ -16,11 +16,17 @@ pub fn within_changed(base: &str, made: &str, formatted: &str, items: &FileSymbo
     let (base, made_lines, formatted_lines) = (lines(base), lines(made), lines(formatted));
     let starts = starts(&made_lines);
     let byte = |line: usize| starts.get(line).copied().unwrap_or(made.len());
-    let own: Vec<Range<usize>> = changes(&base, &made_lines).into_iter().map(|run| byte(run.new.start)..byte(run.new.end)).collect();
+    let own: Vec<Range<usize>> =
+        changes(&base, &made_lines).into_iter().map(|run| byte(run.new.start)..byte(run.new.end)).collect();
     let mut allowed = own.clone();
     for range in &own {
-        let around = items.symbols.iter().filter(|item| item.range.start <= range.start && range.end <= item.range.end.saturating_add(1));
-        allowed.extend(around.min_by_key(|item| item.range.len()).map(|item| item.range.start..item.range.end.saturating_add(1)));
+        let around = items
+            .symbols
+            .iter()
+            .filter(|item| item.range.start <= range.start && range.end <= item.range.end.saturating_add(1));
+        allowed.extend(
+            around.min_by_key(|item| item.range.len()).map(|item| item.range.start..item.range.end.saturating_add(1)),
+        );
         // A new item is an own range as a whole; items inside it are covered by it.
     }
     let mut out = String::with_capacity(made.len());

@@ -104,7 +104,8 @@ fn commands_of(step: &Step) -> Vec<&Command> {
         | StepKind::Ask(_)
         | StepKind::Recipe(_) => None,
     };
-    let checks = step.checks.iter().filter_map(|check| if let Check::Command(command) = check { Some(command) } else { None });
+    let checks =
+        step.checks.iter().filter_map(|check| if let Check::Command(command) = check { Some(command) } else { None });
     own.into_iter().chain(checks).chain(step.probe.as_ref()).collect()
 }
 

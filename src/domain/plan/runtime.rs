@@ -57,8 +57,9 @@ impl ApprovedPlan {
     pub fn rights(&self, id: &StepId, tools: Vec<String>) -> Rights {
         let Some(rules) = self.enforcement(id) else { return Rights::default() };
         let write = rules.write.iter();
-        let write =
-            write.map(|rule| WriteRight { glob: rule.pattern.clone(), new: rule.new, focus: rule.focus.clone() }).collect();
+        let write = write
+            .map(|rule| WriteRight { glob: rule.pattern.clone(), new: rule.new, focus: rule.focus.clone() })
+            .collect();
         let read = self.step(id).map(|step| step.read.clone()).unwrap_or_default();
         let tools = if rules.tools.is_empty() { tools } else { rules.tools.clone() };
         Rights { write, read, allow: rules.commands.clone(), tools }

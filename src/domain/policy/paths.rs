@@ -107,6 +107,31 @@ pub fn secret(path: &WorkspacePath) -> Option<&'static str> {
     if samples.is_match(&lower) { None } else { SECRETS.get(first / 2).map(|(_, why)| *why) }
 }
 
+/// What a check may measure by (F8): why a change of this path is marked for the reviewer.
+const MEASURES: &[(&str, &str)] = &[
+    ("**/tests/**", "a test"),
+    ("**/test/**", "a test"),
+    ("**/*_test.*", "a test"),
+    ("**/*.{test,spec}.*", "a test"),
+    ("**/test_*.py", "a test"),
+    ("**/conftest.py", "configuration of the tests"),
+    ("**/*.snap", "a snapshot of a test"),
+    ("**/__snapshots__/**", "a snapshot of a test"),
+    ("**/{Cargo.toml,package.json,pyproject.toml,setup.cfg,tox.ini,Makefile}", "configuration of the checks"),
+    ("**/{clippy,rustfmt,.clippy,.rustfmt}.toml", "configuration of the checks"),
+    ("**/build.rs", "a build script"),
+    ("**/.cargo/**", "configuration of the checks"),
+    ("**/{.eslintrc,.eslintrc.*,eslint.config.*,tsconfig.json,tsconfig.*.json}", "configuration of the checks"),
+];
+
+/// Why a change of this path may change what a check measures by; `None` for an ordinary one.
+pub fn measure(path: &WorkspacePath) -> Option<&'static str> {
+    static SET: LazyLock<GlobSet> = LazyLock::new(|| globs(MEASURES.iter().map(|(glob, _)| *glob)));
+    let first = SET.matches(path.as_str()).into_iter().min()?;
+    // two globs of the set for each row, see `globs`
+    MEASURES.get(first / 2).map(|(_, why)| *why)
+}
+
 /// Whether `secret` has a reason.
 pub fn is_secret(path: &WorkspacePath) -> bool {
     secret(path).is_some()

@@ -10,7 +10,8 @@ use crate::domain::plan::Budget;
 
 /// Why these events would pass a bound of the contract, if they would.
 pub fn exceeded(task: &Task, budget: &Budget, events: &[Event], now: Time) -> Option<String> {
-    let wants: u64 = events.iter().map(|event| if let Event::Intended { reserve, .. } = event { *reserve } else { 0 }).sum();
+    let wants: u64 =
+        events.iter().map(|event| if let Event::Intended { reserve, .. } = event { *reserve } else { 0 }).sum();
     let is_turn = |event: &Event| matches!(event, Event::Intended { what: Intent::Model { .. }, .. });
     let starts = events.iter().any(|event| matches!(event, Event::Intended { .. }));
     if !starts {

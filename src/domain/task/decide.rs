@@ -123,9 +123,7 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
                 task.steps.iter().filter(|run| can(run) && run.state != StepState::Skipped).collect();
             match stuck.as_slice() {
                 [run] => Ok(events(run)),
-                [] if failed(&task.acceptance) => {
-                    Ok(vec![Event::RetryAsked { work: Work::Acceptance, actor }])
-                }
+                [] if failed(&task.acceptance) => Ok(vec![Event::RetryAsked { work: Work::Acceptance, actor }]),
                 [] => Err(refuse(
                     RefusalKind::WrongState,
                     "no step has failed".to_owned(),

@@ -5,8 +5,8 @@
 
 pub mod action;
 pub mod budget;
-pub mod decide;
 pub mod cost;
+pub mod decide;
 pub mod event;
 pub mod evolve;
 pub mod facts;

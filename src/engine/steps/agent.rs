@@ -3,9 +3,9 @@
 //! Invariant: the machine sees each answer exactly once and in order, whether it is new or from the journal, so that a
 //! step that was killed asks nothing a second time. Absent: the loop itself, and judging.
 
-use super::proposal::{self, Fault, Made};
 use super::Setting;
-use crate::domain::agent::dialogue::{Finish, ModelFault, ModelFaultKind, ModelReply, ModelRequest};
+use super::proposal::{self, Fault, Made};
+use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind, ModelReply, ModelRequest};
 use crate::domain::agent::order::{Act, ToolError, ToolOrder, ToolResult};
 use crate::domain::agent::{Agent, AgentKind, Answer, Brief, CallForm, Limits, Move};
 use crate::domain::change::Entry;
@@ -82,7 +82,10 @@ pub(super) async fn run(run: &mut Run, step: &Step, setting: &Setting) -> Result
                 stand.agent.take(Answer::Person(spoken(answer, comment)));
             }
             Move::AskScope { paths, reason } => {
-                let reason = format!("the step asks to write {}: {reason}. Its plan does not allow that; widen the plan and approve it again, or answer `deny` to go on without", paths.join(", "));
+                let reason = format!(
+                    "the step asks to write {}: {reason}. Its plan does not allow that; widen the plan and approve it again, or answer `deny` to go on without",
+                    paths.join(", ")
+                );
                 let (answer, comment) = run.gate(Ask::Exceeds { reason: reason.clone() }).await?;
                 // A gate never widens a contract (A8): only a new approval does. Allowing ends the attempt, so that
                 // the person can edit the plan; the agent starts again under the new revision.
@@ -93,7 +96,12 @@ pub(super) async fn run(run: &mut Run, step: &Step, setting: &Setting) -> Result
                 stand.agent.take(Answer::Person(spoken(answer, comment)));
             }
             Move::Done { summary, notes } => match judge(run, step, setting, &mut stand, &summary, &notes).await? {
-                Ok(outcome) => return Ok(outcome),
+                Ok(outcome) => {
+                    if let Some(form) = stand.agent.form() {
+                        crate::engine::start::keep_call_form(&run.world, form).await;
+                    }
+                    return Ok(outcome);
+                }
                 Err(errors) => stand.agent.take(Answer::Check(errors)),
             },
             Move::Stopped { cause, message } => {
@@ -139,9 +147,11 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
     let (goal, wanted) = (run.task.goal.clone(), named_files(step));
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
-            let over = overlay(&world, &merged)
-                .await
-                .map_err(|refusal| EffectFault { cause: Cause::Conflict, message: refusal.to_string(), usage: None })?;
+            let over = overlay(&world, &merged).await.map_err(|refusal| EffectFault {
+                cause: Cause::Conflict,
+                message: refusal.to_string(),
+                usage: None,
+            })?;
             let context = crate::engine::start::context(&world, &goal, &wanted, &over).await;
             let form = crate::engine::start::call_form(&world).await;
             let brief = Brief { context, form, ..brief };
@@ -183,10 +193,28 @@ fn brief(run: &Run, step: &Step, setting: &Setting) -> Brief {
     let progress = task
         .steps
         .iter()
-        .map(|run| format!("{}: {}", run.id, if run.state.is_over() { "over" } else if run.id == step.id { "this step" } else { "open" }))
+        .map(|run| {
+            format!(
+                "{}: {}",
+                run.id,
+                if run.state.is_over() {
+                    "over"
+                } else if run.id == step.id {
+                    "this step"
+                } else {
+                    "open"
+                }
+            )
+        })
         .collect::<Vec<_>>()
         .join("\n");
-    let index = task.goal.references.iter().map(|path| format!("{path}: reference that came with the goal")).collect::<Vec<_>>().join("\n");
+    let index = task
+        .goal
+        .references
+        .iter()
+        .map(|path| format!("{path}: reference that came with the goal"))
+        .collect::<Vec<_>>()
+        .join("\n");
     Brief {
         goal: task.goal.words.clone(),
         contract: prompt.contract.clone(),
@@ -225,9 +253,13 @@ fn named_files(step: &Step) -> Vec<(String, Option<String>)> {
 }
 
 /// One exchange through the journal.
-pub(in crate::engine) async fn ask_model(run: &mut Run, request: ModelRequest) -> Result<Result<ModelReply, ModelFault>, Halt> {
+pub(in crate::engine) async fn ask_model(
+    run: &mut Run,
+    request: ModelRequest,
+) -> Result<Result<ModelReply, ModelFault>, Halt> {
     let request = ModelRequest { trace: Some(run.task.trace.clone()), ..request };
-    let text = serde_json::to_string(&request).map_err(|e| Halt::Store(crate::ports::StoreFault::Broken(e.to_string())))?;
+    let text =
+        serde_json::to_string(&request).map_err(|e| Halt::Store(crate::ports::StoreFault::Broken(e.to_string())))?;
     let hash = ContentHash::of(&text);
     let name = run.world.model.info().map_or_else(|| "none".to_owned(), |info| info.name);
     let reserve = estimate_tokens(&text).saturating_add(u64::from(request.max_tokens));
@@ -272,7 +304,11 @@ async fn do_order(
     match &order.act {
         Act::Run { command } => {
             if let Err(refusal) = stand.rights.may_run(&command.argv) {
-                return Ok(ToolResult::Err(ToolError { what: refusal.what, retry: refusal.retry, instead: refusal.instead }));
+                return Ok(ToolResult::Err(ToolError {
+                    what: refusal.what,
+                    retry: refusal.retry,
+                    instead: refusal.instead,
+                }));
             }
             command_tool(run, setting, stand, command).await
         }
@@ -331,7 +367,9 @@ async fn file_tool(run: &mut Run, stand: &mut Stand, order: &ToolOrder) -> Resul
 
 async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: &Command) -> Result<ToolResult, Halt> {
     Ok(match checks::run_in_view(run, command, setting, stand.bench.overlay()).await? {
-        Ran::Back(outcome) if outcome.ended == Ended::Exit(0) => ToolResult::text(verify::problems::digest_for_agent(&outcome)),
+        Ran::Back(outcome) if outcome.ended == Ended::Exit(0) => {
+            ToolResult::text(verify::problems::digest_for_agent(&outcome))
+        }
         Ran::Back(outcome) => ToolResult::Err(ToolError {
             what: verify::problems::digest_for_agent(&outcome),
             retry: true,
@@ -342,7 +380,9 @@ async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: 
             retry: false,
             instead: "go on without it".to_owned(),
         }),
-        Ran::Fault(fault) => ToolResult::Err(ToolError { what: fault.message, retry: false, instead: "go on without it".to_owned() }),
+        Ran::Fault(fault) => {
+            ToolResult::Err(ToolError { what: fault.message, retry: false, instead: "go on without it".to_owned() })
+        }
     })
 }
 
@@ -374,7 +414,9 @@ async fn judge(
         })
         .collect();
     if made.is_empty() {
-        return Ok(Err(vec!["nothing was changed: make the change that the step asks for, or say with `ask` why not".to_owned()]));
+        return Ok(Err(vec![
+            "nothing was changed: make the change that the step asks for, or say with `ask` why not".to_owned(),
+        ]));
     }
     stand.generation = stand.generation.saturating_add(1);
     let repaired = |round: u32| Event::Repairing { step: step.id.clone(), round };
@@ -420,9 +462,4 @@ pub(super) fn learnt(journal: &[Arc<Recorded>], step: &StepId) -> Option<String>
         }
         _ => None,
     })
-}
-
-/// A reply that ended as it should.
-pub(in crate::engine) fn is_whole(reply: &ModelReply) -> bool {
-    matches!(reply.finish, Finish::Stop | Finish::Calls)
 }

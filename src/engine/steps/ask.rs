@@ -20,7 +20,11 @@ pub(super) async fn run(run: &mut Run, step: &Step, who: &str) -> Result<Outcome
         }
         GateAnswer::Deny => Outcome::Blocked {
             cause: Cause::Policy,
-            message: if said.is_empty() { "the answer was no".to_owned() } else { format!("the answer was no: {said}") },
+            message: if said.is_empty() {
+                "the answer was no".to_owned()
+            } else {
+                format!("the answer was no: {said}")
+            },
         },
     })
 }

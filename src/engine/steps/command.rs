@@ -98,7 +98,8 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
 
 /// In the workspace itself, once (B12).
 async fn outside(run: &mut Run, step: &Step, command: &Command, setting: &Setting) -> Result<Outcome, Halt> {
-    let key = ContentHash::of(format!("{} {}", run.task.trace, step.id)).as_str().get(..32).unwrap_or_default().to_owned();
+    let key =
+        ContentHash::of(format!("{} {}", run.task.trace, step.id)).as_str().get(..32).unwrap_or_default().to_owned();
     let request = ContentHash::of(format!("outside {command:?} {key}"));
     if !run.knows_next(&request)
         && let Err(comment) = run.permit(command, true).await?
@@ -176,7 +177,11 @@ fn last_line(output: &str) -> String {
 }
 
 /// What the command wrote, inside and outside the step's write set.
-fn split(setting: &Setting, step: &Step, outcome: &RunOutcome) -> (Vec<(WorkspacePath, crate::domain::change::Entry)>, Vec<String>) {
+fn split(
+    setting: &Setting,
+    step: &Step,
+    outcome: &RunOutcome,
+) -> (Vec<(WorkspacePath, crate::domain::change::Entry)>, Vec<String>) {
     let may = |path: &WorkspacePath| setting.plan.may_write(&step.id, path.as_str()) && !paths::is_secret(path);
     let (within, beyond): (Vec<_>, Vec<_>) = outcome.wrote.iter().cloned().partition(|(path, _)| may(path));
     (within, beyond.into_iter().map(|(path, _)| path.to_string()).collect())
@@ -189,7 +194,12 @@ async fn user_entry(run: &mut Run, path: &WorkspacePath) -> Result<crate::domain
     let wanted = path.clone();
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
-            world.workspace.read(&wanted).await.map(|entry| (entry, None)).map_err(|refusal| conflict(refusal.to_string()))
+            world
+                .workspace
+                .read(&wanted)
+                .await
+                .map(|entry| (entry, None))
+                .map_err(|refusal| conflict(refusal.to_string()))
         })
         .await?;
     match came {

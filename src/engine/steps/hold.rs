@@ -26,8 +26,10 @@ pub(super) async fn hold(run: &mut Run, step: &Step, setting: &Setting) -> Resul
     }
     let request = ContentHash::of(format!("hold {rests_on:?}"));
     let (world, merged) = (run.world.clone(), setting.now());
-    let came = run
-        .effect(Intent::Snapshot, request, 0, |_| async move { Ok((difference(&world, &merged, &rests_on).await, None)) })
+    let came =
+        run.effect(Intent::Snapshot, request, 0, |_| async move {
+            Ok((difference(&world, &merged, &rests_on).await, None))
+        })
         .await?;
     let difference = match came {
         Came::Back(text) => text,
@@ -57,7 +59,8 @@ fn concerns(step: &Step, baseline: &Baseline) -> bool {
             targets.iter().any(|target| target.path == baseline.path.as_str() && target.focus.as_ref() == Some(symbol))
         }
         StepKind::Transform(Rule::Rename { symbol: named, .. }) => {
-            named == symbol || named.split_once('#').is_some_and(|(path, name)| path == baseline.path.as_str() && name == symbol)
+            named == symbol
+                || named.split_once('#').is_some_and(|(path, name)| path == baseline.path.as_str() && name == symbol)
         }
         StepKind::Transform(Rule::Rewrite { .. } | Rule::Template { .. })
         | StepKind::Explore(_)

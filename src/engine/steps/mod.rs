@@ -10,8 +10,8 @@ mod hold;
 mod proposal;
 mod transform;
 
-pub(super) use command::arena_fault;
 pub(super) use agent::ask_model;
+pub(super) use command::arena_fault;
 pub(super) use hold::item;
 
 use super::case::{Case, Merged};

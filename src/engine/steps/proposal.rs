@@ -126,7 +126,9 @@ fn flag_outside_focus(run: &Run, step: &Step, change: &mut FileChange) {
     for hunk in change.hunks.iter_mut().filter(|hunk| hunk.author == step.id) {
         let HunkKind::Lines { new, .. } = &hunk.kind else { continue };
         let inside = foci.iter().any(|focus| {
-            outline.named(focus).any(|symbol| symbol.range.start <= new.start && new.end <= symbol.range.end.saturating_add(1))
+            outline
+                .named(focus)
+                .any(|symbol| symbol.range.start <= new.start && new.end <= symbol.range.end.saturating_add(1))
         });
         if !inside {
             let named = foci.iter().map(|focus| format!("`{focus}`")).collect::<Vec<_>>().join(", ");
@@ -187,7 +189,8 @@ async fn stop_rules(run: &mut Run, setting: &Setting, together: &[FileChange]) -
         if count <= rule.above {
             continue;
         }
-        let reason = format!("the plan says to stop and ask above {} {what}; this would make {count}. Go on?", rule.above);
+        let reason =
+            format!("the plan says to stop and ask above {} {what}; this would make {count}. Go on?", rule.above);
         let (answer, comment) = run.gate(Ask::Exceeds { reason: reason.clone() }).await?;
         if answer == GateAnswer::Deny {
             return Err(Fault::Stopped(format!("{reason} — no. {}", comment.unwrap_or_default())));

@@ -9,8 +9,8 @@ use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{ApprovedPlan, Rule, Step};
 use crate::domain::policy::paths;
-use crate::domain::text;
 use crate::domain::task::event::{Cause, Intent, Outcome};
+use crate::domain::text;
 use crate::engine::overlay::{Overlay, overlay};
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::engine::world::World;
@@ -74,14 +74,22 @@ fn fault(cause: Cause, message: String) -> EffectFault {
     EffectFault { cause, message, usage: None }
 }
 
-async fn transform(world: &Arc<World>, over: Overlay, rule: Rule, plan: &ApprovedPlan, id: &StepId) -> Result<Transformed, EffectFault> {
+async fn transform(
+    world: &Arc<World>,
+    over: Overlay,
+    rule: Rule,
+    plan: &ApprovedPlan,
+    id: &StepId,
+) -> Result<Transformed, EffectFault> {
     if let Rule::Template { source, to, values } = &rule {
         return template(world, &over, source, to, values).await;
     }
     let listed = world.workspace.list().await;
     let mut sources = Vec::new();
     let mut entries = Vec::new();
-    for file in listed.into_iter().filter(|file| plan.may_write(id, file.path.as_str()) && !paths::is_secret(&file.path)) {
+    for file in
+        listed.into_iter().filter(|file| plan.may_write(id, file.path.as_str()) && !paths::is_secret(&file.path))
+    {
         // A file that cannot be read as text is not one that a rule could change.
         let Ok(user) = world.workspace.read(&file.path).await else { continue };
         let base = over.get(&file.path).cloned().unwrap_or_else(|| user.clone());
@@ -167,9 +175,13 @@ async fn template(
     if base != Entry::Absent {
         return Err(fault(Cause::Conflict, format!("{to} exists already; a template makes a new file")));
     }
-    let filled = values.iter().fold(text.to_string(), |text, (key, value)| text.replace(&format!("{{{{{key}}}}}"), value));
+    let filled =
+        values.iter().fold(text.to_string(), |text, (key, value)| text.replace(&format!("{{{{{key}}}}}"), value));
     if let Some(left) = filled.split("{{").nth(1).and_then(|rest| rest.split("}}").next()) {
-        return Err(fault(Cause::MissingArtifact, format!("the template asks for `{left}`, which the plan does not give")));
+        return Err(fault(
+            Cause::MissingArtifact,
+            format!("the template asks for `{left}`, which the plan does not give"),
+        ));
     }
     let after = Entry::File { text: Arc::from(filled), mode };
     Ok(Transformed { files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }] })

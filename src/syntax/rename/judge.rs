@@ -81,7 +81,9 @@ impl<'p> Judge<'p, '_> {
                 };
             }
             "field_expression" if is("field") => return self.access(file, node, parent),
-            "field_initializer" if is("field") || is("name") => return self.named_field(file, parent, self.to.to_owned()),
+            "field_initializer" if is("field") || is("name") => {
+                return self.named_field(file, parent, self.to.to_owned());
+            }
             "field_pattern" if is("name") => {
                 let short = node.kind() == "shorthand_field_identifier";
                 let new = if short { format!("{}: {}", self.to, self.target.name) } else { self.to.to_owned() };
@@ -164,7 +166,9 @@ impl<'p> Judge<'p, '_> {
         match self.program.lookup(self.program.module_of(file, node), &self.target.name, Space::Value) {
             Meaning::Item(item) if self.is_target(item) => self.certain(),
             Meaning::Unknown => self.doubt("a pattern here may name it, by a `*` import that cannot be followed"),
-            Meaning::Item(_) | Meaning::Module(_) | Meaning::Member(_) | Meaning::Outside | Meaning::Missing => Verdict::Not,
+            Meaning::Item(_) | Meaning::Module(_) | Meaning::Member(_) | Meaning::Outside | Meaning::Missing => {
+                Verdict::Not
+            }
         }
     }
 
@@ -335,14 +339,16 @@ impl<'p> Judge<'p, '_> {
                 "scoped_identifier" | "use_wildcard" => last = false,
                 "scoped_use_list" if is("path") => last = false,
                 "scoped_use_list" => {
-                    let mut path = parent.child_by_field_name("path").map(|path| program.segments(file, path)).unwrap_or_default();
+                    let mut path =
+                        parent.child_by_field_name("path").map(|path| program.segments(file, path)).unwrap_or_default();
                     path.append(&mut parts);
                     parts = path;
                 }
                 "use_as_clause" if is("alias") => {
                     // `use a::send as send`: what the name stands for decides.
                     alias = true;
-                    parts = parent.child_by_field_name("path").map(|path| program.segments(file, path)).unwrap_or_default();
+                    parts =
+                        parent.child_by_field_name("path").map(|path| program.segments(file, path)).unwrap_or_default();
                 }
                 "use_declaration" => break,
                 _ => {}
@@ -364,14 +370,17 @@ impl<'p> Judge<'p, '_> {
                 Verdict::Not => {}
             }
         }
-        let more = [Space::Type, Space::Value].into_iter().filter(|space| last && !self.target.spaces.contains(space)).any(
-            |space| match program.resolve(module, &parts, space) {
+        let more = [Space::Type, Space::Value]
+            .into_iter()
+            .filter(|space| last && !self.target.spaces.contains(space))
+            .any(|space| match program.resolve(module, &parts, space) {
                 Meaning::Item(_) | Meaning::Module(_) | Meaning::Member(_) => true,
                 Meaning::Outside | Meaning::Missing | Meaning::Unknown => false,
-            },
-        );
+            });
         match verdict {
-            Verdict::Certain(new) if more => Verdict::Doubt(new, "this import brings another thing of the same name".to_owned()),
+            Verdict::Certain(new) if more => {
+                Verdict::Doubt(new, "this import brings another thing of the same name".to_owned())
+            }
             verdict => verdict,
         }
     }
@@ -395,10 +404,11 @@ impl<'p> Judge<'p, '_> {
         let is = |token: Option<Node<'_>>, text: &str| token.is_some_and(|token| program.text(file, token) == text);
         if is(before, ".") {
             let receiver = before.and_then(|dot| dot.prev_sibling());
-            let alone = receiver.and_then(|receiver| receiver.prev_sibling()).is_none_or(|token| {
-                !matches!(program.text(file, token), "." | "::")
-            });
-            let called = after.is_some_and(|token| token.kind() == "token_tree" && program.text(file, token).starts_with('('));
+            let alone = receiver
+                .and_then(|receiver| receiver.prev_sibling())
+                .is_none_or(|token| !matches!(program.text(file, token), "." | "::"));
+            let called =
+                after.is_some_and(|token| token.kind() == "token_tree" && program.text(file, token).starts_with('('));
             let method = self.target.kind == SymbolKind::Method && called && self.target.arity.is_some();
             let field = self.target.kind == SymbolKind::Field && !called;
             if !method && !field {
@@ -475,7 +485,9 @@ fn outermost_tokens(node: Node<'_>) -> Option<Node<'_>> {
     let mut at = node;
     while let Some(parent) = at.parent() {
         match parent.kind() {
-            "token_tree" | "token_tree_pattern" | "token_repetition" | "token_repetition_pattern" => found = Some(parent),
+            "token_tree" | "token_tree_pattern" | "token_repetition" | "token_repetition_pattern" => {
+                found = Some(parent)
+            }
             "attribute" if found.is_none() => found = Some(at),
             _ if found.is_some() => return found,
             _ => {}

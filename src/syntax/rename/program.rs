@@ -167,13 +167,14 @@ impl<'s> Program<'s> {
         }
         let path = self.path(module.file).strip_suffix(".rs")?;
         let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
-        let (folder, name) = if stem == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, stem) };
+        let (folder, name) =
+            if stem == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, stem) };
         let slash = if folder.is_empty() { "" } else { "/" };
         let candidates = ["mod", "lib", "main"].map(|stem| format!("{folder}{slash}{stem}.rs"));
         candidates.into_iter().chain([format!("{folder}.rs")]).find_map(|candidate| {
             let file = *self.by_path.get(candidate.as_str()).filter(|file| **file != module.file)?;
-            let declares = children(self.root(file)?)
-                .any(|item| item.kind() == "mod_item" && self.name(file, item) == Some(name));
+            let declares =
+                children(self.root(file)?).any(|item| item.kind() == "mod_item" && self.name(file, item) == Some(name));
             declares.then_some(Module { file, node: self.root(file)? })
         })
     }
@@ -203,7 +204,8 @@ impl<'s> Program<'s> {
         let name = self.name(within.file, item)?;
         let path = self.path(within.file).strip_suffix(".rs")?;
         let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
-        let is_root = stem == "mod" || self.parent(Module { file: within.file, node: self.root(within.file)? }).is_none();
+        let is_root =
+            stem == "mod" || self.parent(Module { file: within.file, node: self.root(within.file)? }).is_none();
         let mut inner = if is_root { folder.to_owned() } else { path.to_owned() };
         let mut outer = Vec::new();
         let mut at = within.node;
@@ -227,7 +229,8 @@ impl<'s> Program<'s> {
 
     fn path_attribute(&self, file: usize, item: Node<'_>) -> Option<String> {
         let mut before = item.prev_named_sibling();
-        while let Some(node) = before.filter(|node| node.kind() == "attribute_item" || node.kind().ends_with("comment")) {
+        while let Some(node) = before.filter(|node| node.kind() == "attribute_item" || node.kind().ends_with("comment"))
+        {
             let text = self.text(file, node);
             if let Some(value) = text.strip_prefix("#[path").and_then(|rest| rest.split('"').nth(1)) {
                 return Some(value.to_owned());
@@ -271,7 +274,13 @@ impl<'s> Program<'s> {
     }
 
     /// The same in a block, whose own items and imports come first. `Missing` = look further out.
-    pub(super) fn look_in_block<'p>(&'p self, module: Module<'p>, block: Node<'p>, name: &str, space: Space) -> Meaning<'p> {
+    pub(super) fn look_in_block<'p>(
+        &'p self,
+        module: Module<'p>,
+        block: Node<'p>,
+        name: &str,
+        space: Space,
+    ) -> Meaning<'p> {
         self.look_in_scope(module, block, name, space, false, &mut HashSet::new())
     }
 
@@ -389,9 +398,13 @@ impl<'s> Program<'s> {
         let mut rest = rest;
         while let Some((name, after)) = rest.split_first() {
             at = match at {
-                Meaning::Module(module) if name == "super" => self.parent(module).map_or(Meaning::Unknown, Meaning::Module),
+                Meaning::Module(module) if name == "super" => {
+                    self.parent(module).map_or(Meaning::Unknown, Meaning::Module)
+                }
                 Meaning::Module(module) if name == "self" => Meaning::Module(module),
-                Meaning::Module(module) => self.look(module, name, if after.is_empty() { space } else { Space::Type }, None, seen),
+                Meaning::Module(module) => {
+                    self.look(module, name, if after.is_empty() { space } else { Space::Type }, None, seen)
+                }
                 Meaning::Item(owner) if owner.node.kind() == "type_item" => Meaning::Unknown,
                 Meaning::Item(owner) => match self.variant(owner, name) {
                     Some(variant) => Meaning::Item(variant),
@@ -408,7 +421,8 @@ impl<'s> Program<'s> {
     }
 
     fn other_crate(&self, name: &str) -> Meaning<'_> {
-        if let Some(root) = self.crates.get(name).and_then(|file| Some(Module { file: *file, node: self.root(*file)? })) {
+        if let Some(root) = self.crates.get(name).and_then(|file| Some(Module { file: *file, node: self.root(*file)? }))
+        {
             return Meaning::Module(root);
         }
         if self.named || SYSTEM_CRATES.contains(&name) { Meaning::Outside } else { Meaning::Unknown }

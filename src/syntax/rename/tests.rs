@@ -13,7 +13,10 @@ fn files(fixture: &str) -> Vec<Source> {
             (None, None) => {}
         }
     }
-    files.into_iter().map(|(path, text)| Source { path: WorkspacePath::new(&path).unwrap(), text: text.into() }).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| Source { path: WorkspacePath::new(&path).unwrap(), text: text.into() })
+        .collect()
 }
 
 /// Every changed line: certain edits as `<new>`, doubts as `<new?>` with their reasons below.
@@ -21,7 +24,9 @@ fn check(fixture: &str, symbol: &str, to: &str) -> String {
     let sources = files(fixture);
     let found = match of(&sources, symbol, to) {
         Ok(found) => found,
-        Err(refusal) => return format!("! {}\n{}", refusal.message, refusal.candidates.join("\n")).trim_end().to_owned(),
+        Err(refusal) => {
+            return format!("! {}\n{}", refusal.message, refusal.candidates.join("\n")).trim_end().to_owned();
+        }
     };
     let mut out = Vec::new();
     for file in found {
