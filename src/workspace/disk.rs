@@ -92,7 +92,7 @@ fn list(root: &Path) -> Vec<Listed> {
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .filter_map(|entry| {
-            let path = relative(root, entry.path())?;
+            let path = relative(root, entry.path()).filter(|path| !write::is_temporary(path.file_name()))?;
             Some(Listed { path, size: entry.metadata().ok()?.len() })
         })
         .collect();

@@ -10,6 +10,7 @@ use super::*;
 use crate::domain::change::Entry;
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::ports::{ReadRefusal, Workspace, WriteRefusal};
+use crate::testing::memory_workspace::MemoryWorkspace;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -128,6 +129,64 @@ fn what_somebody_saves_in_between_stays() {
         let done = write(&stale.root, &path("a.rs"), &old, after);
         assert_eq!(done, Err(WriteRefusal::Changed { path: path("a.rs"), found: file("theirs").hash() }));
     }
+}
+
+#[test]
+fn what_a_killed_write_left_is_removed_unless_it_is_somebodys_text() {
+    let ground = ground();
+    ground.put("a.rs", "two");
+    let (one, two) = (file("one").hash(), file("two").hash());
+    let left = |label: &str, text: &str| ground.put(&format!(".a.rs.planwright-{label}-0123456789abcdef"), text);
+    left("new", "tw");
+    let texts = format!("{}-{}", one.short(), two.short());
+    left(&texts, "one");
+    assert_eq!(run(ground.disk().list()).len(), 1);
+    write(&ground.root, &path("a.rs"), &file("two"), &file("three")).unwrap();
+    ground.check_files(&["a.rs"]);
+    let kept = left(&texts, "saved in that moment");
+    let done = write(&ground.root, &path("a.rs"), &file("three"), &file("four"));
+    assert!(done.unwrap_err().to_string().contains(kept.to_str().unwrap()));
+    assert_eq!(fs::read_to_string(ground.root.join("a.rs")).unwrap(), "three");
+}
+
+/// What every workspace promises.
+#[track_caller]
+fn check_promises(workspace: &dyn Workspace, change_behind: &dyn Fn(&str, &str)) {
+    let a = path("a.rs");
+    run(async {
+        assert_eq!(workspace.read(&path("none.rs")).await, Ok(Entry::Absent));
+        assert_eq!(workspace.read(&a).await, Ok(file("one")));
+        workspace.write(&a, &file("one"), &file("two")).await.unwrap();
+        change_behind("a.rs", "theirs");
+        for after in [file("three"), Entry::Absent] {
+            let done = workspace.write(&a, &file("two"), &after).await;
+            assert_eq!(done, Err(WriteRefusal::Changed { path: a.clone(), found: file("theirs").hash() }));
+        }
+        let done = workspace.write(&a, &Entry::Absent, &file("three")).await;
+        assert_eq!(done, Err(WriteRefusal::Changed { path: a.clone(), found: file("theirs").hash() }));
+        workspace.write(&path("b.rs"), &Entry::Absent, &file("new")).await.unwrap();
+        workspace.write(&a, &file("theirs"), &Entry::Absent).await.unwrap();
+        let listed: Vec<String> = workspace.list().await.iter().map(|f| format!("{} {}", f.path, f.size)).collect();
+        assert_eq!(listed, ["b.rs 3"]);
+        let task = TaskId::new("k3f9");
+        let page = workspace.write_page(&task, "task.md", "# page").await.unwrap();
+        assert_eq!(page, workspace.page_path(&task, "task.md"));
+        assert_eq!(workspace.read_page(&task, "task.md").await.unwrap().as_deref(), Some("# page"));
+        assert_eq!(workspace.list().await.len(), 1);
+    });
+}
+
+#[test]
+fn disk_and_memory_keep_the_same_promises() {
+    let ground = ground();
+    ground.put("a.rs", "one");
+    check_promises(&ground.disk(), &|name, text| drop(ground.put(name, text)));
+    let memory = MemoryWorkspace::new([("a.rs", "one")]);
+    check_promises(&memory, &|name, text| memory.change_behind(&path(name), file(text)));
+    memory.change_during_next_write(&path("b.rs"), file("theirs"));
+    let done = run(memory.write(&path("b.rs"), &file("new"), &file("x")));
+    assert!(matches!(done, Err(WriteRefusal::Changed { .. })));
+    assert_eq!(memory.entry(&path("b.rs")), file("theirs"));
 }
 
 #[test]

@@ -11,10 +11,14 @@
 //! In place, without an exchange, are written: a file with several hard links, and a file whose owner we cannot give
 //! to another one; an exchange would cut the links or change the owner. A kill in the middle leaves a torn file; the
 //! caller has journaled both texts. Absent: journaling, and asking.
+//!
+//! A kill can leave a temporary file behind. Its name says whether it was finished and what two texts it may hold, so
+//! the next write to the path removes it, or, if it holds a text that somebody saved in that moment, keeps it and says
+//! where it is.
 
 use super::place::{Place, failed, inside_as_far_as_it_goes, place, read_file};
 use crate::domain::change::Entry;
-use crate::domain::ids::WorkspacePath;
+use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::ports::{ReadRefusal, WriteRefusal};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -22,6 +26,17 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
+
+/// Stands in the name of every temporary file.
+const TEMPORARY: &str = ".planwright-";
+/// Its name goes on so until its text is whole and synced.
+const UNFINISHED: &str = "new";
+
+/// Whether a file's name is one that a killed write left; such files are no one's work.
+pub(super) fn is_temporary(name: &str) -> bool {
+    let random = name.rsplit('-').next().unwrap_or("");
+    name.starts_with('.') && name.contains(TEMPORARY) && random.len() == 16
+}
 
 /// Replaces `before` by `after` at a path of the root.
 pub(super) fn write(root: &Path, path: &WorkspacePath, before: &Entry, after: &Entry) -> Result<(), WriteRefusal> {
@@ -55,7 +70,8 @@ pub(super) fn write_while(
             }
         },
     };
-    let job = Job { root, path, spot, meanwhile };
+    let job = Job { root, path, spot, texts: [before.hash(), after.hash()], meanwhile };
+    job.sweep()?;
     let found = job.current(removing)?;
     if found.hash() != before.hash() {
         return Err(changed(path, &found));
@@ -87,7 +103,7 @@ fn place_of_link(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, Rea
     if !parent.starts_with(root) {
         return Err(outside());
     }
-    super::place::open_dir(&parent, name).map(Some).map_err(|error| failed(path, error))
+    super::place::open_dir(root, &parent, name).map(Some).map_err(|error| failed(path, error))
 }
 
 /// Folders for a new file. They stay when the file is undone: git does not see an empty folder, and it may not be
@@ -105,6 +121,8 @@ struct Job<'a> {
     root: &'a Path,
     path: &'a WorkspacePath,
     spot: Place,
+    /// Of the entries before and after.
+    texts: [ContentHash; 2],
     meanwhile: &'a dyn Fn(),
 }
 
@@ -140,22 +158,51 @@ impl Job<'_> {
             .and_then(|mut file| read_file(self.path, &mut file))
     }
 
-    /// A name beside the file that nothing has: hidden, and telling who made it, should a kill leave it behind.
-    fn beside(&self) -> OsString {
+    /// What the names of this file's temporary files start with: hidden, and telling who made them.
+    fn prefix(&self) -> String {
+        let mut own = self.spot.name.to_string_lossy().into_owned();
+        // a name may have 255 bytes; a cut one is told apart by its hash
+        if own.len() > 120 {
+            own = format!("{}~{}", own.chars().take(24).collect::<String>(), ContentHash::of(&own).short());
+        }
+        format!(".{own}{TEMPORARY}")
+    }
+
+    /// A name beside the file that nothing has. What stands under it is not finished yet, or one of the two texts.
+    fn beside(&self, finished: bool) -> OsString {
         use std::hash::{BuildHasher, Hasher};
         // the standard library's map keys are random per call; no crate is needed for a name
         let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        let mut name = OsString::from(".");
-        // a name may have 255 bytes
-        let own = self.spot.name.to_string_lossy();
-        name.push(own.chars().take(40).collect::<String>());
-        name.push(format!(".planwright-{random:016x}"));
-        name
+        let [before, after] = &self.texts;
+        let texts = if finished { format!("{}-{}", before.short(), after.short()) } else { UNFINISHED.to_owned() };
+        OsString::from(format!("{}{texts}-{random:016x}", self.prefix()))
+    }
+
+    /// Removes what killed writes to this path have left, unless it is a text that nobody else has.
+    fn sweep(&self) -> Result<(), WriteRefusal> {
+        let prefix = self.prefix();
+        // a folder that cannot be listed can still be written
+        let entries = std::fs::read_dir(&self.spot.dir_path).into_iter().flatten().filter_map(Result::ok);
+        for name in entries.map(|entry| entry.file_name()) {
+            let Some(label) = name.to_str().and_then(|name| name.strip_prefix(&prefix)) else { continue };
+            let ours = label.starts_with(UNFINISHED)
+                || self.spot.read(self.path, &name).is_ok_and(|entry| {
+                    let hash = entry.hash();
+                    label.split('-').take(2).any(|text| text == hash.short())
+                });
+            if !ours {
+                let kept = self.spot.dir_path.join(&name);
+                let message = "a text saved while an earlier write was killed is kept as";
+                return Err(self.fail(format!("{message} {}; look at it and remove it", kept.display())));
+            }
+            self.discard(&name);
+        }
+        Ok(())
     }
 
     /// Makes the temporary file, synced.
     fn temporary(&self, text: &str, like: Option<&Stat>, mode: u32) -> Result<(OsString, File), WriteRefusal> {
-        let name = self.beside();
+        let name = self.beside(false);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd =
             rustix::fs::openat(&self.spot.dir, &name, flags, Mode::from_raw_mode(0o600)).map_err(|e| self.fail(e))?;
@@ -175,8 +222,9 @@ impl Job<'_> {
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
             file.sync_all()
         })();
-        match made {
-            Ok(()) => Ok((name, file)),
+        let finished = self.beside(true);
+        match made.and_then(|()| self.rename(&name, &finished, RenameFlags::empty()).map_err(Into::into)) {
+            Ok(()) => Ok((finished, file)),
             Err(error) => {
                 self.discard(&name);
                 Err(self.fail(error))
@@ -221,7 +269,7 @@ impl Job<'_> {
     }
 
     fn remove(&self, before: &Entry) -> Result<(), WriteRefusal> {
-        let (name, temp) = (self.spot.name.as_os_str(), self.beside());
+        let (name, temp) = (self.spot.name.as_os_str(), self.beside(true));
         (self.meanwhile)();
         self.rename(name, &temp, RenameFlags::empty()).map_err(|error| self.fail(error))?;
         let displaced = self.read_through(&temp);
@@ -301,7 +349,7 @@ impl Job<'_> {
     /// noticed after the rename; a save by rename between the comparison and ours is not.
     fn replace_over(&self, temp: &OsStr, stat: &Stat, before: &Entry) -> Result<(), WriteRefusal> {
         let name = self.spot.name.as_os_str();
-        let held = self.beside();
+        let held = self.beside(true);
         let holds = rustix::fs::linkat(&self.spot.dir, name, &self.spot.dir, &held, AtFlags::empty()).is_ok();
         let same = self.spot.stat(name).is_ok_and(|now| now.is_some_and(|now| now.st_ino == stat.st_ino));
         let found = self.spot.read(self.path, name).map_err(WriteRefusal::Unreadable);
