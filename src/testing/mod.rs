@@ -4,3 +4,6 @@
 //! Absent: anything the shipped binary uses.
 
 pub mod memory_workspace;
+
+#[cfg(test)]
+mod git_oracle;

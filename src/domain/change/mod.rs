@@ -27,4 +27,4 @@ pub use stats::Stats;
 pub use subset::apply_subset;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
