@@ -5,7 +5,7 @@
     reason = "a test may stop at the first surprise and says what it skips"
 )]
 
-use super::write::{write, write_while};
+use super::write::{Circumstances, write, write_in};
 use super::*;
 use crate::domain::change::Entry;
 use crate::domain::ids::{TaskId, WorkspacePath};
@@ -94,12 +94,24 @@ fn a_file_is_replaced_made_and_removed() {
 /// What somebody else does in the moment before the act, and what the write does then.
 #[track_caller]
 fn check_race(before: &Entry, after: &Entry, meanwhile: impl Fn(&Path), left: Option<&str>) {
+    check_race_on(true, before, after, &meanwhile, left);
+    check_race_on(false, before, after, &meanwhile, left);
+}
+
+#[track_caller]
+fn check_race_on(exchange: bool, before: &Entry, after: &Entry, meanwhile: &dyn Fn(&Path), left: Option<&str>) {
     let ground = ground();
     let own = ground.root.join("a.rs");
     if let Entry::File { text, .. } = before {
         ground.put("a.rs", text);
     }
-    let done = write_while(&ground.root, &path("a.rs"), before, after, &|| meanwhile(&own));
+    let done = write_in(
+        &ground.root,
+        &path("a.rs"),
+        before,
+        after,
+        Circumstances { meanwhile: &|| meanwhile(&own), exchange },
+    );
     assert!(matches!(done, Err(WriteRefusal::Changed { .. })), "{done:?}");
     assert_eq!(fs::read_to_string(&own).ok().as_deref(), left);
     ground.check_files(if left.is_some() { &["a.rs"] } else { &[] });
@@ -116,6 +128,19 @@ fn save_by_rename(own: &Path) {
 }
 
 #[test]
+fn a_file_system_without_exchange_is_written_too() {
+    let ground = ground();
+    let around = Circumstances { meanwhile: &|| {}, exchange: false };
+    let mut before = Entry::Absent;
+    for after in [file("one"), file("two"), Entry::Absent] {
+        write_in(&ground.root, &path("a.rs"), &before, &after, around).unwrap();
+        assert_eq!(read(&ground.disk(), "a.rs"), Ok(after.clone()));
+        before = after;
+    }
+    ground.check_files(&[]);
+}
+
+#[test]
 fn what_somebody_saves_in_between_stays() {
     let (old, new) = (file("old"), file("new"));
     check_race(&old, &new, save, Some("theirs"));
@@ -123,6 +148,16 @@ fn what_somebody_saves_in_between_stays() {
     check_race(&old, &Entry::Absent, save, Some("theirs"));
     check_race(&old, &Entry::Absent, save_by_rename, Some("theirs"));
     check_race(&Entry::Absent, &new, save, Some("theirs"));
+    // without an exchange, a save into the file after the comparison
+    let moments = std::cell::Cell::new(0);
+    let second = |own: &Path| {
+        moments.set(moments.get() + 1);
+        if moments.get() == 2 {
+            save(own);
+        }
+    };
+    check_race_on(false, &old, &new, &second, Some("theirs"));
+    assert_eq!(moments.get(), 2);
     let stale = ground();
     stale.put("a.rs", "theirs");
     for after in [&new, &Entry::Absent, &file("old")] {
@@ -198,7 +233,13 @@ fn a_file_with_two_names_keeps_both() {
     assert_eq!(fs::read_to_string(ground.root.join("b.rs")).unwrap(), "new");
     assert_eq!(fs::metadata(&own).unwrap().nlink(), 2);
     let race = |own: &Path| fs::write(own, "theirs").unwrap();
-    let done = write_while(&ground.root, &path("a.rs"), &file("new"), &file("x"), &|| race(&own));
+    let done = write_in(
+        &ground.root,
+        &path("a.rs"),
+        &file("new"),
+        &file("x"),
+        Circumstances { meanwhile: &|| race(&own), exchange: true },
+    );
     assert!(matches!(done, Err(WriteRefusal::Changed { .. })));
     assert_eq!(fs::read_to_string(&own).unwrap(), "theirs");
 }

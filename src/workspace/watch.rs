@@ -8,7 +8,7 @@
 //! itself.
 
 use super::disk::{relative, walk};
-use super::write::is_temporary;
+use super::temporary::is_temporary;
 use crate::domain::ids::WorkspacePath;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;

@@ -40,7 +40,8 @@ pub(super) struct Graph<'a> {
     pub hunks: Vec<(&'a [&'a str], &'a [&'a str])>,
 }
 
-/// Search steps for one text; beyond them a hunk is called clean only where its text stands once. About 20 ms.
+/// Search steps for one text; beyond them a hunk is called clean only where its text stands once. Keeps
+/// the worst text of 10,000 lines at some tens of milliseconds.
 const STEPS: usize = 100_000;
 
 /// A gap line that stands once on both sides.
