@@ -192,8 +192,12 @@ fn piece(
     }
     for (index, hunk) in hunks.clone().enumerate() {
         let region = region(view, &placed, index, hunk, &hunks, &lines);
-        let alone = region.start >= lines.start
-            && (index == 0 || has_match(view, hunk) || placed.get(index - 1).is_some_and(|p| p.clean.is_some()));
+        let known = |gap: usize, beside: Option<usize>| {
+            beside.is_none_or(|other| placed.get(other).is_none_or(|other| other.clean.is_some()))
+                || has_match(view, gap)
+        };
+        // a region that another touched hunk shares says nothing about either
+        let alone = known(hunk, index.checked_sub(1)) && known(hunk + 1, Some(index + 1));
         let sure = match placed.get(index) {
             Some(Placed { clean: Some(side), lines }) => supported(view, text, hunk, *side, lines)
                 .then(|| Placed { clean: Some(*side), lines: settle(view, hunk, lines.clone()) }),
