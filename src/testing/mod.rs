@@ -12,3 +12,6 @@ pub mod memory_model;
 pub mod memory_workspace;
 pub mod script;
 pub mod scripted_model;
+
+#[cfg(test)]
+mod git_oracle;

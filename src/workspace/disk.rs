@@ -5,6 +5,7 @@
 
 use super::pages::Pages;
 use super::place::{failed, place};
+use super::temporary::is_temporary;
 use super::{binding, write};
 use crate::domain::change::Entry;
 use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
@@ -92,7 +93,7 @@ fn list(root: &Path) -> Vec<Listed> {
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .filter_map(|entry| {
-            let path = relative(root, entry.path())?;
+            let path = relative(root, entry.path()).filter(|path| !is_temporary(path.file_name()))?;
             Some(Listed { path, size: entry.metadata().ok()?.len() })
         })
         .collect();

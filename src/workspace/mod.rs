@@ -11,6 +11,7 @@ mod binding;
 mod disk;
 mod pages;
 mod place;
+mod temporary;
 mod watch;
 mod write;
 

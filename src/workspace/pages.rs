@@ -4,6 +4,8 @@
 //! be written; a `.planwright` that a link leads elsewhere counts as not writable. `.planwright/.gitignore` keeps
 //! everything but recipes and configuration out of git. Absent: what stands on the pages.
 
+use super::place::{inside_as_far_as_it_goes, place};
+use crate::domain::change::Entry;
 use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
 use crate::ports::{ReadRefusal, WriteRefusal};
 use std::io::{ErrorKind, Write};
@@ -71,9 +73,12 @@ impl Pages {
     fn put(&self, task: &TaskId, name: &str, text: &str) -> std::io::Result<PathBuf> {
         let path = self.path(task, name);
         let parent = path.parent().unwrap_or(&self.root);
-        std::fs::create_dir_all(parent)?;
         let aside = self.aside.load(Ordering::Relaxed);
         let folder = self.folder(aside);
+        if !aside && !inside_as_far_as_it_goes(&self.root, parent) {
+            return Err(std::io::Error::new(ErrorKind::PermissionDenied, "a link leads out of the workspace"));
+        }
+        std::fs::create_dir_all(parent)?;
         if !aside {
             if !parent.canonicalize()?.starts_with(&folder) {
                 return Err(std::io::Error::new(
@@ -99,12 +104,19 @@ impl Pages {
 
     pub fn read(&self, task: &TaskId, name: &str) -> Result<Option<String>, ReadRefusal> {
         let label = self.checked(task, name)?;
-        let path = self.path(task, name);
-        match std::fs::read(path) {
-            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| ReadRefusal::NotUtf8(label)),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(super::place::failed(&label, error)),
-        }
+        let failed = |error: std::io::Error| super::place::failed(&label, error);
+        let folder = match self.folder(self.aside.load(Ordering::Relaxed)).canonicalize() {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let below = WorkspacePath::new(&format!("tasks/{task}/{name}"));
+        let below = below.map_err(|problem| super::place::failed(&label, problem))?;
+        let Some(place) = place(&folder, &below)? else { return Ok(None) };
+        Ok(match place.read(&label, &place.name)? {
+            Entry::Absent => None,
+            Entry::File { text, .. } => Some(text.to_string()),
+        })
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn place(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, 
     if !parent.starts_with(root) {
         return Err(ReadRefusal::Outside(path.clone()));
     }
-    match open_dir(&parent, name) {
+    match open_dir(root, &parent, name) {
         Ok(place) => Ok(Some(place)),
         // a file stands where a folder would have to be: nothing stands below it
         Err(rustix::io::Errno::NOTDIR) => Ok(None),
@@ -61,10 +61,26 @@ pub(super) fn place(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, 
     }
 }
 
-/// Opens a directory that is already resolved.
-pub(super) fn open_dir(dir: &Path, name: &OsStr) -> rustix::io::Result<Place> {
+/// Opens a directory that is already resolved. The kernel checks on the way down that no part has become a link.
+pub(super) fn open_dir(root: &Path, dir: &Path, name: &OsStr) -> rustix::io::Result<Place> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = rustix::fs::open(dir, flags, Mode::empty())?;
+    #[cfg(target_os = "linux")]
+    let fd = {
+        use rustix::fs::ResolveFlags;
+        let below = dir.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
+        let top = rustix::fs::open(root, flags, Mode::empty())?;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(&top, below.unwrap_or(Path::new(".")), flags, Mode::empty(), resolve) {
+            // kernels before 5.6, and sandboxes that do not know the call
+            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => rustix::fs::open(dir, flags, Mode::empty())?,
+            opened => opened?,
+        }
+    };
+    #[cfg(not(target_os = "linux"))]
+    let fd = {
+        let _ = root;
+        rustix::fs::open(dir, flags, Mode::empty())?
+    };
     Ok(Place { dir: fd, dir_path: dir.to_owned(), name: name.to_owned() })
 }
 

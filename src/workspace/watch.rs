@@ -8,6 +8,7 @@
 //! itself.
 
 use super::disk::{relative, walk};
+use super::temporary::is_temporary;
 use crate::domain::ids::WorkspacePath;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;
@@ -97,7 +98,10 @@ fn collect(
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
-        let report: BTreeSet<WorkspacePath> = paths.iter().filter_map(|path| relative(root, path)).collect();
+        let report: BTreeSet<WorkspacePath> = paths
+            .iter()
+            .filter_map(|path| relative(root, path).filter(|path| !is_temporary(path.file_name())))
+            .collect();
         if !report.is_empty() && out.send(report).is_err() {
             return;
         }

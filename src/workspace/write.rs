@@ -14,27 +14,36 @@
 
 use super::place::{Place, failed, inside_as_far_as_it_goes, place, read_file};
 use crate::domain::change::Entry;
-use crate::domain::ids::WorkspacePath;
+use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::ports::{ReadRefusal, WriteRefusal};
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Replaces `before` by `after` at a path of the root.
 pub(super) fn write(root: &Path, path: &WorkspacePath, before: &Entry, after: &Entry) -> Result<(), WriteRefusal> {
-    write_while(root, path, before, after, &|| {})
+    write_in(root, path, before, after, Circumstances { meanwhile: &|| {}, exchange: true })
 }
 
-/// The same, and what somebody else does between the first look and the act; the tests' way into the race.
-pub(super) fn write_while(
+/// What a test makes of the world around a write.
+#[derive(Clone, Copy)]
+pub(super) struct Circumstances<'a> {
+    /// What somebody else does between a look and the act that follows it.
+    pub meanwhile: &'a dyn Fn(),
+    /// Whether the file system can exchange two names and refuse to replace one.
+    pub exchange: bool,
+}
+
+/// The same under given circumstances.
+pub(super) fn write_in(
     root: &Path,
     path: &WorkspacePath,
     before: &Entry,
     after: &Entry,
-    meanwhile: &dyn Fn(),
+    around: Circumstances<'_>,
 ) -> Result<(), WriteRefusal> {
     if path.as_str().split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err(refused(path, "git's own files are never written"));
@@ -55,7 +64,8 @@ pub(super) fn write_while(
             }
         },
     };
-    let job = Job { root, path, spot, meanwhile };
+    let job = Job { root, path, spot, texts: [before.hash(), after.hash()], around };
+    job.sweep()?;
     let found = job.current(removing)?;
     if found.hash() != before.hash() {
         return Err(changed(path, &found));
@@ -87,7 +97,7 @@ fn place_of_link(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, Rea
     if !parent.starts_with(root) {
         return Err(outside());
     }
-    super::place::open_dir(&parent, name).map(Some).map_err(|error| failed(path, error))
+    super::place::open_dir(root, &parent, name).map(Some).map_err(|error| failed(path, error))
 }
 
 /// Folders for a new file. They stay when the file is undone: git does not see an empty folder, and it may not be
@@ -101,15 +111,18 @@ fn make_parents(root: &Path, path: &WorkspacePath) -> Result<(), WriteRefusal> {
     std::fs::create_dir_all(parent).map_err(|error| refused(path, error))
 }
 
-struct Job<'a> {
+/// One write under way.
+pub(super) struct Job<'a> {
     root: &'a Path,
-    path: &'a WorkspacePath,
-    spot: Place,
-    meanwhile: &'a dyn Fn(),
+    pub(super) path: &'a WorkspacePath,
+    pub(super) spot: Place,
+    /// Of the entries before and after.
+    pub(super) texts: [ContentHash; 2],
+    around: Circumstances<'a>,
 }
 
 impl Job<'_> {
-    fn fail(&self, error: impl ToString) -> WriteRefusal {
+    pub(super) fn fail(&self, error: impl ToString) -> WriteRefusal {
         refused(self.path, error)
     }
 
@@ -140,51 +153,7 @@ impl Job<'_> {
             .and_then(|mut file| read_file(self.path, &mut file))
     }
 
-    /// A name beside the file that nothing has: hidden, and telling who made it, should a kill leave it behind.
-    fn beside(&self) -> OsString {
-        use std::hash::{BuildHasher, Hasher};
-        // the standard library's map keys are random per call; no crate is needed for a name
-        let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        let mut name = OsString::from(".");
-        // a name may have 255 bytes
-        let own = self.spot.name.to_string_lossy();
-        name.push(own.chars().take(40).collect::<String>());
-        name.push(format!(".planwright-{random:016x}"));
-        name
-    }
-
-    /// Makes the temporary file, synced.
-    fn temporary(&self, text: &str, like: Option<&Stat>, mode: u32) -> Result<(OsString, File), WriteRefusal> {
-        let name = self.beside();
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd =
-            rustix::fs::openat(&self.spot.dir, &name, flags, Mode::from_raw_mode(0o600)).map_err(|e| self.fail(e))?;
-        let mut file = File::from(fd);
-        let made = (|| -> std::io::Result<()> {
-            file.write_all(text.as_bytes())?;
-            if let Some(stat) = like {
-                let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-                let own = rustix::fs::fstat(&file)?;
-                if (own.st_uid, own.st_gid) != (stat.st_uid, stat.st_gid) {
-                    rustix::fs::fchown(&file, Some(uid), Some(gid))?;
-                }
-                let old = self.spot.open(&self.spot.name, OFlags::RDONLY)?;
-                copy_attributes(&old, &file)?;
-            }
-            // after the attributes: an access list sets mode bits of its own
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-            file.sync_all()
-        })();
-        match made {
-            Ok(()) => Ok((name, file)),
-            Err(error) => {
-                self.discard(&name);
-                Err(self.fail(error))
-            }
-        }
-    }
-
-    fn discard(&self, name: &OsStr) {
+    pub(super) fn discard(&self, name: &OsStr) {
         // a temporary file that cannot be removed is litter, not a failure of the write
         let _ = rustix::fs::unlinkat(&self.spot.dir, name, AtFlags::empty());
     }
@@ -197,14 +166,17 @@ impl Job<'_> {
         }
     }
 
-    fn rename(&self, from: &OsStr, to: &OsStr, flags: RenameFlags) -> rustix::io::Result<()> {
+    pub(super) fn rename(&self, from: &OsStr, to: &OsStr, flags: RenameFlags) -> rustix::io::Result<()> {
+        if !self.around.exchange && !flags.is_empty() {
+            return Err(Errno::INVAL);
+        }
         rustix::fs::renameat_with(&self.spot.dir, from, &self.spot.dir, to, flags)
     }
 
     fn create(&self, text: &str, mode: u32) -> Result<(), WriteRefusal> {
-        let (temp, _file) = self.temporary(text, None, mode)?;
+        let temp = self.temporary(text, None, mode).map_err(|error| self.fail(error))?;
         let name = self.spot.name.as_os_str();
-        (self.meanwhile)();
+        (self.around.meanwhile)();
         let done = match self.rename(&temp, name, RenameFlags::NOREPLACE) {
             // a hard link never replaces either
             Err(error) if unsupported(error) => {
@@ -221,8 +193,8 @@ impl Job<'_> {
     }
 
     fn remove(&self, before: &Entry) -> Result<(), WriteRefusal> {
-        let (name, temp) = (self.spot.name.as_os_str(), self.beside());
-        (self.meanwhile)();
+        let (name, temp) = (self.spot.name.as_os_str(), self.beside(true));
+        (self.around.meanwhile)();
         self.rename(name, &temp, RenameFlags::empty()).map_err(|error| self.fail(error))?;
         let displaced = self.read_through(&temp);
         if displaced.as_ref().is_ok_and(|entry| entry.hash() == before.hash()) {
@@ -259,15 +231,16 @@ impl Job<'_> {
         if stat.st_nlink > 1 || foreign {
             return self.replace_in_place(before, text, mode);
         }
-        let temporary = self.temporary(text, Some(&stat), mode.unwrap_or(stat.st_mode & 0o7777));
-        let (temp, _file) = match temporary {
-            // a group we cannot give, an attribute we cannot set: the file itself keeps them
-            Err(WriteRefusal::Failed { .. }) if self.writable(name) => {
+        let temp = match self.temporary(text, Some(&stat), mode.unwrap_or(stat.st_mode & 0o7777)) {
+            Ok(temp) => temp,
+            // a folder we may not write, an owner or attribute we may not set: the file itself keeps them. Not for any
+            // other reason: on a full disk a write in place would tear the file
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && self.writable(name) => {
                 return self.replace_in_place(before, text, mode);
             }
-            temporary => temporary?,
+            Err(error) => return Err(self.fail(error)),
         };
-        (self.meanwhile)();
+        (self.around.meanwhile)();
         match self.rename(&temp, name, RenameFlags::EXCHANGE) {
             Ok(()) => {}
             Err(error) if unsupported(error) => return self.replace_over(&temp, &stat, before),
@@ -301,7 +274,7 @@ impl Job<'_> {
     /// noticed after the rename; a save by rename between the comparison and ours is not.
     fn replace_over(&self, temp: &OsStr, stat: &Stat, before: &Entry) -> Result<(), WriteRefusal> {
         let name = self.spot.name.as_os_str();
-        let held = self.beside();
+        let held = self.beside(true);
         let holds = rustix::fs::linkat(&self.spot.dir, name, &self.spot.dir, &held, AtFlags::empty()).is_ok();
         let same = self.spot.stat(name).is_ok_and(|now| now.is_some_and(|now| now.st_ino == stat.st_ino));
         let found = self.spot.read(self.path, name).map_err(WriteRefusal::Unreadable);
@@ -311,6 +284,7 @@ impl Job<'_> {
             self.discard(&held);
             return Err(self.changed(&found?));
         }
+        (self.around.meanwhile)();
         if let Err(error) = self.rename(temp, name, RenameFlags::empty()) {
             self.discard(temp);
             self.discard(&held);
@@ -329,48 +303,29 @@ impl Job<'_> {
     }
 
     fn replace_in_place(&self, before: &Entry, text: &str, mode: Option<u32>) -> Result<(), WriteRefusal> {
-        (self.meanwhile)();
+        (self.around.meanwhile)();
         let mut file = self.spot.open(&self.spot.name, OFlags::RDWR).map_err(|error| self.fail(error))?;
         let found = read_file(self.path, &mut file).map_err(WriteRefusal::Unreadable)?;
         if found.hash() != before.hash() {
             return Err(self.changed(&found));
         }
-        let len = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        (|| -> std::io::Result<()> {
+        let mut put = |text: &str| -> std::io::Result<()> {
             file.seek(SeekFrom::Start(0))?;
             file.write_all(text.as_bytes())?;
-            file.set_len(len)?;
-            if let Some(mode) = mode {
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-            }
+            file.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
             file.sync_all()
-        })()
-        .map_err(|error| self.fail(error))
+        };
+        if let Err(error) = put(text) {
+            // the old text has its room still, for nothing was cut off before the new one was written whole
+            return Err(match put(found.text()) {
+                Ok(()) => self.fail(error),
+                Err(again) => self.fail(format!("{error}; its text could not be put back: {again}")),
+            });
+        }
+        self.set_mode(mode)
     }
 }
 
 fn unsupported(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
-}
-
-/// Extended attributes with them access lists. What only the kernel's security module may set is left to it.
-fn copy_attributes(from: &File, to: &File) -> std::io::Result<()> {
-    let size = match rustix::fs::flistxattr_query(from) {
-        Ok(size) => size,
-        Err(Errno::OPNOTSUPP) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let mut names = vec![0_u8; size];
-    let size = rustix::fs::flistxattr(from, names.as_mut_slice())?;
-    for name in names.get(..size).unwrap_or(&[]).split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let size = rustix::fs::fgetxattr_query(from, name)?;
-        let mut value = vec![0_u8; size];
-        let size = rustix::fs::fgetxattr(from, name, value.as_mut_slice())?;
-        let value = value.get(..size).unwrap_or(&[]);
-        match rustix::fs::fsetxattr(to, name, value, rustix::fs::XattrFlags::empty()) {
-            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP) if name.starts_with(b"security.") => {}
-            done => done?,
-        }
-    }
-    Ok(())
 }

@@ -28,4 +28,4 @@ pub use stats::Stats;
 pub use subset::apply_subset;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,17 +9,17 @@ mod acting;
 mod enforcing;
 mod patching;
 mod placing;
-mod samples;
+pub(crate) mod samples;
 
 use super::*;
 use crate::domain::ids::{HunkId, StepId, WorkspacePath};
 use std::sync::Arc;
 
-fn file(text: &str) -> Entry {
+pub(crate) fn file(text: &str) -> Entry {
     Entry::File { text: Arc::from(text), mode: 0o644 }
 }
 
-fn program(text: &str) -> Entry {
+pub(crate) fn program(text: &str) -> Entry {
     Entry::File { text: Arc::from(text), mode: 0o755 }
 }
 
@@ -27,7 +27,7 @@ fn change(before: &Entry, after: &Entry) -> FileChange {
     file_change(path("src/a.rs"), before, after, &StepId::new("one"), None)
 }
 
-fn path(text: &str) -> WorkspacePath {
+pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::new(text).unwrap()
 }
 

@@ -12,8 +12,7 @@ pub fn lines(text: &str) -> Vec<&str> {
 
 /// A line without its ending (LF or CRLF).
 pub fn body(line: &str) -> &str {
-    let line = line.strip_suffix('\n').map_or(line, |rest| rest.strip_suffix('\r').unwrap_or(rest));
-    line
+    line.strip_suffix('\n').map_or(line, |rest| rest.strip_suffix('\r').unwrap_or(rest))
 }
 
 /// In what a client counts columns.

@@ -78,7 +78,7 @@ pub struct EditRefusal {
     /// Which pair, counted from 1.
     pub pair: Option<usize>,
     /// The region most like the search.
-    pub nearest: Option<Nearest>,
+    pub nearest: Option<Box<Nearest>>,
     /// Lines where the search starts, if in several places.
     pub candidates: Vec<usize>,
 }

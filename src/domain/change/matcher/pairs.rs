@@ -130,7 +130,7 @@ fn not_found(text: &str, search: &str) -> EditRefusal {
             near.line, near.differs_at, near.found, near.wanted
         ),
     };
-    EditRefusal { nearest, ..EditRefusal::new(RefusalKind::NotFound, message) }
+    EditRefusal { nearest: nearest.map(Box::new), ..EditRefusal::new(RefusalKind::NotFound, message) }
 }
 
 /// The window of the file in which most lines equal those of the search, blanks at their ends apart.

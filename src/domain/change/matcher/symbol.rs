@@ -127,10 +127,11 @@ fn is_all_but_first(lines: &[&str], base: &str) -> bool {
 }
 
 /// An odd number of quotes: a string that goes on in the next line. Quotes in a character or behind a backslash are
-/// none, nor are those in a comment.
+/// none, nor are those in a comment; `//` may also stand in a string, so the whole line must be odd as well.
 fn opens_string(line: &str) -> bool {
-    let code = line.split("//").next().unwrap_or(line).replace("\\\\", "").replace("\\\"", "").replace("'\"'", "");
-    code.matches('"').count() % 2 == 1 || code.matches('`').count() % 2 == 1
+    let odd = |text: &str| text.matches('"').count() % 2 == 1 || text.matches('`').count() % 2 == 1;
+    let line = line.replace("\\\\", "").replace("\\\"", "").replace("'\"'", "");
+    odd(&line) && odd(line.split("//").next().unwrap_or(&line))
 }
 
 /// What a leading line of an item is.

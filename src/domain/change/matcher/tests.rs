@@ -159,6 +159,15 @@ fn an_indentation_that_cannot_be_carried_over_is_refused() {
 }
 
 #[test]
+fn an_address_in_a_string_opens_no_string() {
+    check_item(
+        "impl A {\n    «fn a() {\n        1\n    }»\n}\n",
+        "fn a() {\n    get(\"http://x\", '\"', \"\\\"\") // it's `x`\n}",
+        r#""impl A {\n    fn a() {\n        get(\"http://x\", '\"', \"\\\"\") // it's `x`\n    }\n}\n""#,
+    );
+}
+
+#[test]
 fn documentation_and_attributes_stay_unless_the_item_brings_its_own() {
     let old = "«/// Old.\n#[inline]\n#[cfg(\n    test\n)]\nfn a() {}»\n";
     check_item(old, "fn a() { 1 }", r#""/// Old.\n#[inline]\n#[cfg(\n    test\n)]\nfn a() { 1 }\n""#);

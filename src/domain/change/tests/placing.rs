@@ -102,6 +102,8 @@ proptest! {
         prop_assert_eq!(apply_subset(&change, |_| true), change.after.clone());
         prop_assert_eq!(apply_subset(&change, |_| false), change.before.clone());
         let mut ids: Vec<_> = change.hunks.iter().map(|hunk| hunk.id.clone()).collect();
+        prop_assert_eq!(plan_write(&change, &change.before, &ids), Ok(change.after.clone()));
+        prop_assert_eq!(plan_undo(&change, &change.after, &ids), Ok(change.before.clone()));
         ids.sort();
         ids.dedup();
         prop_assert_eq!(ids.len(), change.hunks.len());

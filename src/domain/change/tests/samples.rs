@@ -5,7 +5,7 @@ use crate::domain::change::subset::apply_subset;
 use proptest::prelude::*;
 
 /// A line: often a brace or blank, sometimes one of a few that repeat, sometimes with CRLF.
-pub(super) fn line() -> impl Strategy<Value = String> {
+pub(crate) fn line() -> impl Strategy<Value = String> {
     let text = prop_oneof![
         3 => prop::sample::select(vec!["", "}", "    }", "{", "});"]).prop_map(str::to_owned),
         2 => prop::sample::select(vec!["    return x;", "    let x = 1;", "else {"]).prop_map(str::to_owned),
@@ -25,13 +25,13 @@ fn cut(mut lines: Vec<String>, newline: bool) -> String {
 }
 
 /// What an edit does to a run of lines: skip so many, take out so many, put these in.
-pub(super) type Script = Vec<(usize, usize, Vec<String>)>;
+pub(crate) type Script = Vec<(usize, usize, Vec<String>)>;
 
-pub(super) fn script(size: usize) -> impl Strategy<Value = Script> {
+pub(crate) fn script(size: usize) -> impl Strategy<Value = Script> {
     prop::collection::vec((0..14_usize, 0..4_usize, prop::collection::vec(line(), 0..4)), 0..size)
 }
 
-pub(super) fn edited(lines: &[String], script: &Script) -> Vec<String> {
+pub(crate) fn edited(lines: &[String], script: &Script) -> Vec<String> {
     let mut rest = lines.iter().cloned();
     let mut out = Vec::new();
     for (skip, drop, put) in script {
@@ -46,7 +46,7 @@ pub(super) fn edited(lines: &[String], script: &Script) -> Vec<String> {
 fn drop_line(_: String) {}
 
 /// A file's lines before and after, with and without a final newline.
-pub(super) fn changes() -> impl Strategy<Value = FileChange> {
+pub(crate) fn changes() -> impl Strategy<Value = FileChange> {
     (prop::collection::vec(line(), 0..60), script(8), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2)).prop_map(
         |(lines, script, a, b, mode)| {
             let after = cut(edited(&lines, &script), b);
@@ -57,11 +57,11 @@ pub(super) fn changes() -> impl Strategy<Value = FileChange> {
 }
 
 /// The ids that the bits choose.
-pub(super) fn chosen(change: &FileChange, bits: u32) -> Vec<HunkId> {
+pub(crate) fn chosen(change: &FileChange, bits: u32) -> Vec<HunkId> {
     let hunks = change.hunks.iter().enumerate().filter(|(n, _)| bits >> (n % 32) & 1 == 1);
     hunks.map(|(_, hunk)| hunk.id.clone()).collect()
 }
 
-pub(super) fn subset(change: &FileChange, kept: &[HunkId]) -> Entry {
+pub(crate) fn subset(change: &FileChange, kept: &[HunkId]) -> Entry {
     apply_subset(change, |id| kept.contains(id))
 }
