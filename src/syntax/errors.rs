@@ -13,25 +13,22 @@ const EXCERPT: usize = 32;
 pub(super) fn of(grammar: &Grammar, text: &str) -> Vec<SyntaxError> {
     let Some(tree) = grammar.parse(text) else { return Vec::new() };
     let mut found = Vec::new();
-    languages::walk(
-        tree.root_node(),
-        |node, _| {
-            if !node.is_error() && !node.is_missing() {
-                return node.has_error();
+    languages::walk(tree.root_node(), |node, _| {
+        if !node.is_error() && !node.is_missing() {
+            return node.has_error();
+        }
+        let message = if node.is_missing() {
+            format!("missing `{}`", node.kind())
+        } else {
+            match excerpt(text.get(node.byte_range()).unwrap_or_default()) {
+                shown if shown.is_empty() => "something is missing here".to_owned(),
+                shown => format!("unexpected `{shown}`"),
             }
-            let message = if node.is_missing() {
-                format!("missing `{}`", node.kind())
-            } else {
-                match excerpt(text.get(node.byte_range()).unwrap_or_default()) {
-                    shown if shown.is_empty() => "something is missing here".to_owned(),
-                    shown => format!("unexpected `{shown}`"),
-                }
-            };
-            let line = u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1);
-            found.push(SyntaxError { range: node.byte_range(), line, message });
-            false
-        },
-    );
+        };
+        let line = u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1);
+        found.push(SyntaxError { range: node.byte_range(), line, message });
+        false
+    });
     found
 }
 

@@ -14,8 +14,11 @@ use tree_sitter::Node;
 /// The table of one text.
 pub(super) fn of(grammar: &Grammar, text: &str) -> FileSymbols {
     let content = ContentHash::of(text);
-    let Some(tree) = grammar.parse(text) else { return FileSymbols { content, symbols: Vec::new(), mentions: Vec::new() } };
-    let mut found = Found { grammar, text, mentions: BTreeSet::new(), docs: Vec::new(), items: Vec::new(), open: Vec::new() };
+    let Some(tree) = grammar.parse(text) else {
+        return FileSymbols { content, symbols: Vec::new(), mentions: Vec::new() };
+    };
+    let mut found =
+        Found { grammar, text, mentions: BTreeSet::new(), docs: Vec::new(), items: Vec::new(), open: Vec::new() };
     // Where the documentation or attributes begin that belong to the next item, by depth.
     let mut pending: Vec<Option<usize>> = Vec::new();
     languages::walk(tree.root_node(), |node, depth| {
@@ -51,7 +54,11 @@ pub(super) fn of(grammar: &Grammar, text: &str) -> FileSymbols {
         }
         true
     });
-    FileSymbols { content, mentions: found.mentions.iter().map(|name| (*name).to_owned()).collect(), symbols: found.symbols() }
+    FileSymbols {
+        content,
+        mentions: found.mentions.iter().map(|name| (*name).to_owned()).collect(),
+        symbols: found.symbols(),
+    }
 }
 
 /// An item as the walk sees it.
@@ -99,7 +106,8 @@ impl<'t> Found<'_, 't> {
     fn item(&mut self, node: Node<'t>, kind: SymbolKind, start: usize, depth: usize) {
         let around = self.open.last().and_then(|(_, index)| self.items.get(*index));
         let prefix = around.map(|item| item.prefix.clone()).unwrap_or_default();
-        let local = around.is_some_and(|item| item.local || matches!(item.kind, SymbolKind::Function | SymbolKind::Method));
+        let local =
+            around.is_some_and(|item| item.local || matches!(item.kind, SymbolKind::Function | SymbolKind::Method));
         let inherited = around.is_none_or(|item| item.public);
         let within = around.map(|item| item.kind);
         let (name, name_range, subject, implements) = if kind == SymbolKind::Impl {
@@ -120,9 +128,9 @@ impl<'t> Found<'_, 't> {
             (SymbolKind::Impl, _) | (SymbolKind::Variant, _) => true,
             (_, Some(SymbolKind::Trait | SymbolKind::Variant)) => true,
             (SymbolKind::Macro, _) => self.slice(start..node.start_byte()).contains("macro_export"),
-            _ => node.child(0).is_some_and(|first| {
-                first.kind() == "visibility_modifier" && self.slice(first.byte_range()) == "pub"
-            }),
+            _ => node
+                .child(0)
+                .is_some_and(|first| first.kind() == "visibility_modifier" && self.slice(first.byte_range()) == "pub"),
         };
         let path = join(&prefix, &name);
         let inner = match &subject {
@@ -182,7 +190,10 @@ impl<'t> Found<'_, 't> {
     fn last_part(&self, node: Node<'t>) -> String {
         let named = match node.kind() {
             "scoped_type_identifier" => node.child_by_field_name("name"),
-            "generic_type" => node.child_by_field_name("type").filter(|of| of.kind() == "scoped_type_identifier").and_then(|of| of.child_by_field_name("name")),
+            "generic_type" => node
+                .child_by_field_name("type")
+                .filter(|of| of.kind() == "scoped_type_identifier")
+                .and_then(|of| of.child_by_field_name("name")),
             _ => None,
         };
         collapse(self.slice(named.map_or(node.start_byte(), |named| named.start_byte())..node.end_byte()))
@@ -194,7 +205,9 @@ impl<'t> Found<'_, 't> {
         let types: HashMap<&str, bool> = self
             .items
             .iter()
-            .filter(|item| matches!(item.kind, SymbolKind::Struct | SymbolKind::Enum | SymbolKind::Trait | SymbolKind::Type))
+            .filter(|item| {
+                matches!(item.kind, SymbolKind::Struct | SymbolKind::Enum | SymbolKind::Trait | SymbolKind::Type)
+            })
             .map(|item| (item.name.as_str(), item.public))
             .collect();
         let seen = |name: &str| types.get(name.split('<').next().unwrap_or(name)).copied().unwrap_or(true);
@@ -248,7 +261,8 @@ impl<'t> Found<'_, 't> {
             at = doc.end.min(range.end);
             let rest = self.slice(at..range.end);
             let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-            if !self.slice(doc.clone()).ends_with('\n') && rest.get(blank..).is_some_and(|rest| rest.starts_with('\n')) {
+            if !self.slice(doc.clone()).ends_with('\n') && rest.get(blank..).is_some_and(|rest| rest.starts_with('\n'))
+            {
                 at += blank + 1;
             }
         }

@@ -34,16 +34,13 @@ pub(super) fn of(sources: &[Source], name: &str) -> Vec<Reference> {
 pub(super) fn imports(grammar: &Grammar, text: &str) -> Vec<Range<usize>> {
     let Some(tree) = grammar.parse(text) else { return Vec::new() };
     let mut found = Vec::new();
-    languages::walk(
-        tree.root_node(),
-        |node, _| {
-            let import = grammar.role(node) == Role::Import;
-            if import {
-                found.push(node.byte_range());
-            }
-            !import
-        },
-    );
+    languages::walk(tree.root_node(), |node, _| {
+        let import = grammar.role(node) == Role::Import;
+        if import {
+            found.push(node.byte_range());
+        }
+        !import
+    });
     found
 }
 

@@ -79,7 +79,9 @@ impl Rule {
         let refuse = |message: String| RuleRefusal { message, candidates: Vec::new() };
         let pattern = pattern.trim();
         if pattern.is_empty() {
-            return Err(refuse("the pattern is empty; write the code to look for, with `$X` for any expression".to_owned()));
+            return Err(refuse(
+                "the pattern is empty; write the code to look for, with `$X` for any expression".to_owned(),
+            ));
         }
         let name = grammar.name();
         let tree = grammar.parse(&searched.pre_process_pattern(pattern));

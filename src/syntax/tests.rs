@@ -120,7 +120,10 @@ fn documentation_is_no_part_of_the_body() {
 
 #[test]
 fn mentions_are_identifiers_only() {
-    let file = syntax().outline(&source("a.rs", "// comment\nfn f(x: &'life T) { x.call(\"text\"); S { short, full: 1 }; m!(inner); }"));
+    let file = syntax().outline(&source(
+        "a.rs",
+        "// comment\nfn f(x: &'life T) { x.call(\"text\"); S { short, full: 1 }; m!(inner); }",
+    ));
     assert_eq!(file.mentions.join(" "), "S T call f full inner life m short x");
 }
 
@@ -161,7 +164,8 @@ fn only_new_errors_count() {
 
 #[test]
 fn references_are_not_in_strings_or_comments() {
-    let a = source("a.rs", "use m::send;\n// send\nfn f() { send(\"send\"); x.send(); resend(); print!(\"{}\", send) }\n");
+    let a =
+        source("a.rs", "use m::send;\n// send\nfn f() { send(\"send\"); x.send(); resend(); print!(\"{}\", send) }\n");
     let b = source("b.txt", "send");
     let found = syntax().references(&[a, b], "send");
     let lines = found.iter().map(|r| format!("{}:{} {} {}", r.path, r.line, r.range.start, r.text)).collect::<Vec<_>>();
@@ -201,8 +205,14 @@ pub(super) fn apply(text: &str, edits: &[crate::ports::MarkedEdit]) -> String {
 fn a_rewrite_reaches_nested_matches_and_keeps_every_other_byte() {
     let text = "fn f() {\r\n  // a.unwrap()\r\n  let s = \"b.unwrap()\";\r\n\tOk(a.unwrap().b.unwrap())\n}";
     insta::assert_snapshot!(rewrite(text, "$X.unwrap()", "$X?").escape_debug(), @r#"fn f() {\r\n  // a.unwrap()\r\n  let s = \"b.unwrap()\";\r\n\tOk(a?.b?)\n}"#);
-    assert_eq!(rewrite("fn f() { g(k(g(1), h(g(2)))); }", "g($X)", "log(g($X))"), "fn f() { log(g(k(log(g(1)), h(log(g(2)))))); }");
-    assert_eq!(rewrite("fn f() { old(1, 2); old(); }", "old($$$A)", "new(ctx, $$$A)"), "fn f() { new(ctx, 1, 2); new(ctx, ); }");
+    assert_eq!(
+        rewrite("fn f() { g(k(g(1), h(g(2)))); }", "g($X)", "log(g($X))"),
+        "fn f() { log(g(k(log(g(1)), h(log(g(2)))))); }"
+    );
+    assert_eq!(
+        rewrite("fn f() { old(1, 2); old(); }", "old($$$A)", "new(ctx, $$$A)"),
+        "fn f() { new(ctx, 1, 2); new(ctx, ); }"
+    );
     assert_eq!(rewrite("fn f() { x == x; x == y; }", "$A == $A", "true"), "fn f() { true; x == y; }");
     assert_eq!(rewrite("fn f() { let a = 1; }", "let $A = $B;", "let $A: u8 = $B;"), "fn f() { let a: u8 = 1; }");
     assert_eq!(rewrite("fn f() {}", "g($X)", "h($X)"), "no match");

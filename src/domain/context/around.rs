@@ -20,7 +20,8 @@ const WINDOW: usize = 30;
 pub(super) fn candidates(scope: &Scope<'_>, place: &Place) -> Option<Vec<Part>> {
     let text = (scope.texts)(&place.path)?;
     let place_range = bytes(&text, place.lines);
-    let empty = FileSymbols { content: crate::domain::ids::ContentHash::of(""), symbols: Vec::new(), mentions: Vec::new() };
+    let empty =
+        FileSymbols { content: crate::domain::ids::ContentHash::of(""), symbols: Vec::new(), mentions: Vec::new() };
     let file = scope.table.files.get(&place.path).map_or(&empty, |file| file.as_ref());
     let item = place.lines.and_then(|_| enclosing(file, &place_range));
     let mut found = vec![center(scope, &place.path, &text, item, &place_range, place.lines.is_none())];
@@ -181,7 +182,11 @@ fn definitions(scope: &Scope<'_>, at: &WorkspacePath, center: &Range<usize>, nam
             let stray = symbol.kind == SymbolKind::Method && !names.contains(owner);
             // What another folder keeps to itself cannot be meant.
             let hidden = !symbol.public && distance(at, path) > 1;
-            ((stray, distance(at, path), hidden, count(&symbol.name), path.as_str(), symbol.range.start), *path, *symbol)
+            (
+                (stray, distance(at, path), hidden, count(&symbol.name), path.as_str(), symbol.range.start),
+                *path,
+                *symbol,
+            )
         })
         .collect();
     ranked.sort_by(|one, other| one.0.cmp(&other.0));

@@ -13,10 +13,10 @@ const SHORTEST: usize = 3;
 const STEM: usize = 4;
 /// Words of goals that say nothing about where.
 const EMPTY: [&str; 46] = [
-    "about", "add", "all", "and", "any", "are", "can", "change", "code", "does", "each", "every", "file", "for", "from",
-    "function", "have", "here", "how", "instead", "into", "its", "make", "more", "must", "need", "new", "not", "one",
-    "only", "our", "should", "some", "that", "the", "them", "then", "there", "this", "use", "when", "where", "which",
-    "with", "without", "you",
+    "about", "add", "all", "and", "any", "are", "can", "change", "code", "does", "each", "every", "file", "for",
+    "from", "function", "have", "here", "how", "instead", "into", "its", "make", "more", "must", "need", "new", "not",
+    "one", "only", "our", "should", "some", "that", "the", "them", "then", "there", "this", "use", "when", "where",
+    "which", "with", "without", "you",
 ];
 
 /// Most relevant first.

@@ -214,7 +214,8 @@ fn shown(path: &WorkspacePath, text: &str, symbol: &Symbol, why: Why) -> Part {
 
 /// 1-based first and last line of a range; a line end at its end does not begin another.
 fn lines_of(text: &str, range: &Range<usize>) -> (u32, u32) {
-    let count = |end: usize| text.as_bytes().get(..end).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+    let count =
+        |end: usize| text.as_bytes().get(..end).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
     let first = count(range.start);
     let body = text.get(range.clone()).unwrap_or_default().trim_end();
     let last = first + body.matches('\n').count();

@@ -15,7 +15,10 @@ fn workspace(files: &[(&str, &str)]) -> (BTreeMap<WorkspacePath, Arc<str>>, Symb
         let mut start = 0;
         for paragraph in text.split_inclusive("\n\n") {
             let kinds = [("fn ", SymbolKind::Function), ("struct ", SymbolKind::Struct)];
-            let found = kinds.iter().filter_map(|(key, kind)| Some((paragraph.find(key)? + key.len(), *kind))).min_by_key(|f| f.0);
+            let found = kinds
+                .iter()
+                .filter_map(|(key, kind)| Some((paragraph.find(key)? + key.len(), *kind)))
+                .min_by_key(|f| f.0);
             if let Some((at, kind)) = found {
                 let name = words(&paragraph[at..]).next().unwrap().to_owned();
                 let line = line_start(paragraph, at);
@@ -46,7 +49,10 @@ const FILES: &[(&str, &str)] = &[
         "use crate::net::retry::Policy;\nuse std::fmt;\n\n/// A client.\npub struct Client {\n    policy: Policy,\n}\n\n\
          /// Sends once.\npub fn send(client: &Client) {\n    attempt(&client.policy);\n    log(\"x\");\n}\n\nfn attempt(policy: &Policy) {\n    1\n}\n",
     ),
-    ("src/net/retry.rs", "/// How often.\npub struct Policy {\n    attempts: u8,\n}\n\npub fn retries(p: &Policy) -> u8 {\n    p.attempts\n}\n"),
+    (
+        "src/net/retry.rs",
+        "/// How often.\npub struct Policy {\n    attempts: u8,\n}\n\npub fn retries(p: &Policy) -> u8 {\n    p.attempts\n}\n",
+    ),
     ("src/main.rs", "fn main() {\n    let client = connect();\n    send(&client);\n    send(&client);\n}\n"),
     ("src/far/log.rs", "pub fn log(text: &str) {\n    print(text)\n}\n"),
 ];

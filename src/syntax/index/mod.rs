@@ -93,7 +93,8 @@ impl Index {
             let state = self.lock();
             (state.table.clone(), state.stamps.clone())
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| i64::try_from(now.as_nanos()).unwrap_or(0));
+        let now =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| i64::try_from(now.as_nanos()).unwrap_or(0));
         let mut done = Refreshed::default();
         let mut next = BTreeMap::new();
         let mut stale = Vec::new();

@@ -7,9 +7,11 @@
 
 mod judge;
 mod known;
+mod names;
 mod program;
 mod scopes;
 mod target;
+mod tokens;
 mod types;
 
 use super::languages::{self, Role};
@@ -59,7 +61,9 @@ fn check_name(to: &str) -> Result<(), RuleRefusal> {
     let plain = to.strip_prefix("r#").unwrap_or(to);
     let first = plain.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
     if !first || !plain.chars().all(|c| c.is_alphanumeric() || c == '_') || plain != to {
-        return Err(refusal(format!("`{to}` is no identifier; use letters, digits and `_`, not beginning with a digit")));
+        return Err(refusal(format!(
+            "`{to}` is no identifier; use letters, digits and `_`, not beginning with a digit"
+        )));
     }
     if languages::all().any(|grammar| grammar.keywords().contains(&to)) {
         return Err(refusal(format!("`{to}` is a keyword; choose another name")));
@@ -117,7 +121,8 @@ fn as_code(text: &str, range: &std::ops::Range<usize>, name: &str) -> bool {
     }
     let before = text.get(..range.start).and_then(|text| text.chars().next_back());
     let after = text.get(range.end..).and_then(|text| text.chars().next());
-    matches!(before, Some('`' | ':' | '.' | '{' | '"' | '#')) || matches!(after, Some('`' | ':' | '(' | '}' | '"' | '!'))
+    matches!(before, Some('`' | ':' | '.' | '{' | '"' | '#'))
+        || matches!(after, Some('`' | ':' | '(' | '}' | '"' | '!'))
 }
 
 /// Refuses a new name that already means something where the old one is used.

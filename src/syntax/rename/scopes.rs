@@ -3,7 +3,8 @@
 //! Invariant: a name that a `let`, parameter, pattern, closure or generic parameter binds here is never taken for an
 //! item. Absent: hygiene of macros; what a macro may bind is the caller's doubt.
 
-use super::program::{Meaning, Program, Space, children};
+use super::names::Meaning;
+use super::program::{Program, Space, children};
 use tree_sitter::Node;
 
 /// What a bare name means.
@@ -16,18 +17,15 @@ pub(super) enum Bare<'p> {
 }
 
 /// The meaning of `name` at `node`.
-pub(super) fn bare<'p>(
-    program: &'p Program<'_>,
-    file: usize,
-    node: Node<'p>,
-    name: &str,
-    space: Space,
-) -> Bare<'p> {
+pub(super) fn bare<'p>(program: &'p Program<'_>, file: usize, node: Node<'p>, name: &str, space: Space) -> Bare<'p> {
     let module = program.module_of(file, node);
     let mut locals = true;
     let mut below = node;
     while let Some(at) = below.parent() {
-        if space == Space::Value && locals && let Some(binding) = binding_of(program, file, at, below, name) {
+        if space == Space::Value
+            && locals
+            && let Some(binding) = binding_of(program, file, at, below, name)
+        {
             return Bare::Local(binding);
         }
         if let Some(generics) = at.child_by_field_name("type_parameters") {
@@ -42,13 +40,18 @@ pub(super) fn bare<'p>(
         if at.kind() == "block" {
             match program.look_in_block(module, at, name, space) {
                 Meaning::Missing => {}
-                found @ (Meaning::Module(_) | Meaning::Item(_) | Meaning::Member(_) | Meaning::Outside | Meaning::Unknown) => {
+                found @ (Meaning::Module(_)
+                | Meaning::Item(_)
+                | Meaning::Member(_)
+                | Meaning::Outside
+                | Meaning::Unknown) => {
                     return Bare::Found(found);
                 }
             }
         }
         // An item inside a function sees the function's items, not its variables.
-        if matches!(at.kind(), "function_item" | "const_item" | "static_item" | "impl_item" | "trait_item" | "mod_item") {
+        if matches!(at.kind(), "function_item" | "const_item" | "static_item" | "impl_item" | "trait_item" | "mod_item")
+        {
             locals = false;
         }
         if at.id() == module.node.id() {
@@ -60,7 +63,13 @@ pub(super) fn bare<'p>(
 }
 
 /// The binding of `name` that `at` makes for its child `below`.
-fn binding_of<'p>(program: &'p Program<'_>, file: usize, at: Node<'p>, below: Node<'p>, name: &str) -> Option<Node<'p>> {
+fn binding_of<'p>(
+    program: &'p Program<'_>,
+    file: usize,
+    at: Node<'p>,
+    below: Node<'p>,
+    name: &str,
+) -> Option<Node<'p>> {
     let pattern = |node: Option<Node<'p>>| node.and_then(|node| bound_in(program, file, node, name));
     let is = |field: &str| at.child_by_field_name(field).is_some_and(|child| child.id() == below.id());
     match at.kind() {
@@ -74,11 +83,8 @@ fn binding_of<'p>(program: &'p Program<'_>, file: usize, at: Node<'p>, below: No
             }
             found
         }
-        "function_item" | "closure_expression" if is("body") => {
-            children(at.child_by_field_name("parameters")?).find_map(|parameter| {
-                pattern(parameter.child_by_field_name("pattern").or(Some(parameter)))
-            })
-        }
+        "function_item" | "closure_expression" if is("body") => children(at.child_by_field_name("parameters")?)
+            .find_map(|parameter| pattern(parameter.child_by_field_name("pattern").or(Some(parameter)))),
         "match_arm" if is("value") => pattern(at.child_by_field_name("pattern")),
         // The guard.
         "match_pattern" if is("condition") => children(at).take(1).find_map(|first| pattern(Some(first))),
@@ -105,7 +111,9 @@ fn conditions<'p>(program: &'p Program<'_>, file: usize, condition: Node<'p>, na
 fn bound_in<'p>(program: &'p Program<'_>, file: usize, pattern: Node<'p>, name: &str) -> Option<Node<'p>> {
     match pattern.kind() {
         "identifier" | "shorthand_field_identifier" => (program.text(file, pattern) == name).then_some(pattern),
-        "scoped_identifier" | "scoped_type_identifier" | "type_identifier" | "field_identifier" | "range_pattern" => None,
+        "scoped_identifier" | "scoped_type_identifier" | "type_identifier" | "field_identifier" | "range_pattern" => {
+            None
+        }
         "tuple_struct_pattern" | "struct_pattern" => {
             let of = pattern.child_by_field_name("type").map(|of| of.id());
             children(pattern).filter(|part| Some(part.id()) != of).find_map(|part| bound_in(program, file, part, name))
@@ -126,8 +134,16 @@ pub(super) fn is_binding(node: Node<'_>) -> bool {
         match at.kind() {
             "tuple_struct_pattern" | "struct_pattern" if is("type") => return false,
             "range_pattern" | "const_block" | "macro_invocation" => return false,
-            "tuple_pattern" | "slice_pattern" | "tuple_struct_pattern" | "struct_pattern" | "field_pattern"
-            | "ref_pattern" | "mut_pattern" | "captured_pattern" | "reference_pattern" | "or_pattern" => below = at,
+            "tuple_pattern"
+            | "slice_pattern"
+            | "tuple_struct_pattern"
+            | "struct_pattern"
+            | "field_pattern"
+            | "ref_pattern"
+            | "mut_pattern"
+            | "captured_pattern"
+            | "reference_pattern"
+            | "or_pattern" => below = at,
             "match_pattern" => return !is("condition"),
             "let_declaration" | "parameter" | "for_expression" | "let_condition" => return is("pattern"),
             "closure_parameters" => return true,
@@ -136,4 +152,3 @@ pub(super) fn is_binding(node: Node<'_>) -> bool {
     }
     false
 }
-

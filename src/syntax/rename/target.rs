@@ -4,7 +4,8 @@
 
 use super::super::outline;
 use super::judge::Target;
-use super::program::{Item, Meaning, Program, children, spaces};
+use super::names::Meaning;
+use super::program::{Item, Program, children, spaces};
 use super::types;
 use crate::domain::symbols::{Symbol, SymbolKind};
 use crate::ports::RuleRefusal;
@@ -32,7 +33,8 @@ pub(super) fn find<'p>(program: &'p Program<'_>, symbol: &str) -> Result<Target<
     };
     let path = path.trim().trim_start_matches("crate::");
     let name = path.rsplit("::").next().unwrap_or(path);
-    let files: Vec<usize> = (0..program.files.len()).filter(|file| only.is_none_or(|only| only == program.path(*file))).collect();
+    let files: Vec<usize> =
+        (0..program.files.len()).filter(|file| only.is_none_or(|only| only == program.path(*file))).collect();
     let mut found: Vec<(Item<'p>, Symbol)> = Vec::new();
     for file in files.iter().copied().filter(|file| program.source(*file).contains(name)) {
         let within = module_path(program.path(file));
@@ -57,14 +59,16 @@ pub(super) fn find<'p>(program: &'p Program<'_>, symbol: &str) -> Result<Target<
             files.iter().flat_map(|file| symbols(program, *file)).map(|symbol| symbol.path).collect();
         return Err(unknown(symbol, &all));
     };
-    let twins = found.iter().all(|(item, other)| item.file == first.file && other.path == head.path && has_cfg(program, *item));
+    let twins =
+        found.iter().all(|(item, other)| item.file == first.file && other.path == head.path && has_cfg(program, *item));
     if found.len() > 1 && !twins {
         let mut candidates: Vec<String> =
             found.iter().map(|(item, symbol)| format!("{}#{}", program.path(item.file), symbol.path)).collect();
         let count = candidates.len();
         candidates.sort();
         candidates.dedup();
-        let next = if candidates.len() == 1 { "they cannot be told apart by name; edit them by hand" } else { "name one" };
+        let next =
+            if candidates.len() == 1 { "they cannot be told apart by name; edit them by hand" } else { "name one" };
         return Err(RuleRefusal { message: format!("`{symbol}` is defined {count} times; {next}"), candidates });
     }
     make(program, found, symbol)
@@ -90,14 +94,20 @@ fn make<'p>(program: &'p Program<'_>, found: Vec<(Item<'p>, Symbol)>, asked: &st
     };
     match head.kind {
         SymbolKind::Module | SymbolKind::Impl => {
-            return refuse(format!("`{}` is a module, whose file would have to move; rename what is in it", head.path), Vec::new());
+            return refuse(
+                format!("`{}` is a module, whose file would have to move; rename what is in it", head.path),
+                Vec::new(),
+            );
         }
         SymbolKind::Macro => {
             for (file, _) in program.files.iter().enumerate() {
                 let Some(root) = program.root_if_holds(file, &head.name) else { continue };
                 super::super::languages::walk(root, |node, _| {
                     let other = Item { file, node };
-                    if node.kind() == "macro_definition" && program.name(file, node) == Some(&head.name) && other != first {
+                    if node.kind() == "macro_definition"
+                        && program.name(file, node) == Some(&head.name)
+                        && other != first
+                    {
                         target.others.push((program.path(file).to_owned(), None));
                     }
                     true
@@ -117,15 +127,19 @@ fn make<'p>(program: &'p Program<'_>, found: Vec<(Item<'p>, Symbol)>, asked: &st
                 return refuse(format!("where `{}` belongs cannot be seen", head.path), Vec::new());
             };
             if let Some(of) = own.implements {
-                let candidates = of
-                    .and_then(|of| Some(format!("{}#{}::{}", program.path(of.file), program.name(of.file, of.node)?, head.name)));
+                let candidates = of.and_then(|of| {
+                    Some(format!("{}#{}::{}", program.path(of.file), program.name(of.file, of.node)?, head.name))
+                });
                 return refuse(
                     format!("`{}` implements a trait, which has the name; rename it there", head.path),
                     candidates.into_iter().collect(),
                 );
             }
             let Some(owner) = own.owner else {
-                return refuse(format!("the type of `{}` is not defined in the workspace; it is not renamed", head.path), Vec::new());
+                return refuse(
+                    format!("the type of `{}` is not defined in the workspace; it is not renamed", head.path),
+                    Vec::new(),
+                );
             };
             target.owners.push(owner);
             for member in members.iter().filter(|member| !items.contains(&member.item)).cloned().collect::<Vec<_>>() {
@@ -186,14 +200,23 @@ pub(super) fn members<'p>(program: &'p Program<'_>, name: &str) -> Vec<Member<'p
                     types::subject(program, file, holder),
                     types::implemented(program, file, holder).map(|of| match of {
                         Meaning::Item(of) => Some(of),
-                        Meaning::Module(_) | Meaning::Member(_) | Meaning::Outside | Meaning::Missing | Meaning::Unknown => None,
+                        Meaning::Module(_)
+                        | Meaning::Member(_)
+                        | Meaning::Outside
+                        | Meaning::Missing
+                        | Meaning::Unknown => None,
                     }),
                 ),
                 _ => (Some(Item { file, node: holder }), None),
             };
             let of = holder.child_by_field_name("type").or_else(|| holder.child_by_field_name("name"));
             let of = of.map_or("", |of| program.text(file, of));
-            found.push(Member { item: Item { file, node }, label: format!("`{of}::{name}` ({})", program.path(file)), owner, implements });
+            found.push(Member {
+                item: Item { file, node },
+                label: format!("`{of}::{name}` ({})", program.path(file)),
+                owner,
+                implements,
+            });
             true
         });
     }
@@ -225,6 +248,7 @@ fn unknown(symbol: &str, all: &[String]) -> RuleRefusal {
     let mut candidates: Vec<String> =
         similar::get_close_matches(name, &possible, NEAREST, 0.6).into_iter().map(str::to_owned).collect();
     candidates.dedup();
-    let next = if candidates.is_empty() { "give its path, as in `Client::send`" } else { "perhaps one of these was meant" };
+    let next =
+        if candidates.is_empty() { "give its path, as in `Client::send`" } else { "perhaps one of these was meant" };
     RuleRefusal { message: format!("no file defines `{symbol}`; {next}"), candidates }
 }

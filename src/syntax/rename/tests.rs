@@ -13,7 +13,10 @@ fn files(fixture: &str) -> Vec<Source> {
             (None, None) => {}
         }
     }
-    files.into_iter().map(|(path, text)| Source { path: WorkspacePath::new(&path).unwrap(), text: text.into() }).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| Source { path: WorkspacePath::new(&path).unwrap(), text: text.into() })
+        .collect()
 }
 
 /// Every changed line: certain edits as `<new>`, doubts as `<new?>` with their reasons below.
@@ -21,7 +24,9 @@ fn check(fixture: &str, symbol: &str, to: &str) -> String {
     let sources = files(fixture);
     let found = match of(&sources, symbol, to) {
         Ok(found) => found,
-        Err(refusal) => return format!("! {}\n{}", refusal.message, refusal.candidates.join("\n")).trim_end().to_owned(),
+        Err(refusal) => {
+            return format!("! {}\n{}", refusal.message, refusal.candidates.join("\n")).trim_end().to_owned();
+        }
     };
     let mut out = Vec::new();
     for file in found {
@@ -147,6 +152,7 @@ fn a_type_is_renamed_in_paths_patterns_and_generics() {
         r"
         //- src/lib.rs
         pub struct Point(u8);
+        fn s() { Point { 0: 1 }; self::Point { 0: 1 }; if let Point { .. } = p {} }
         impl Point { fn new() -> Self { Point(1) } }
         impl From<u8> for Point { fn from(x: u8) -> Point { Self(x) } }
         fn a(p: &Point, v: Vec<Point>) -> Option<Box<Point>> { let Point(x) = p; Point::new(); Point::<u8>::new(); map(Point) }
@@ -165,12 +171,12 @@ fn a_type_is_renamed_in_paths_patterns_and_generics() {
     ), @"
     src/lib.rs:
       pub struct <Place>(u8);
+      fn s() { <Place> { 0: 1 }; self::<Place> { 0: 1 }; if let <Place> { .. } = p {} }
       impl <Place> { fn new() -> Self { <Place>(1) } }
       impl From<u8> for <Place> { fn from(x: u8) -> <Place> { Self(x) } }
       fn a(p: &<Place>, v: Vec<<Place>>) -> Option<Box<<Place>>> { let <Place>(x) = p; <Place>::new(); <Place>::<u8>::new(); map(<Place>) }
       mod m { pub struct Point; fn c() -> Point { Point } fn d() -> super::<Place> { super::<Place>(1) } }
-      fn e() where <Place>: Sized { let x: <<Place> as T>::<Place?>; vec![<Place>(1), <Place>::new()]; }
-      ? where this name comes from cannot be followed
+      fn e() where <Place>: Sized { let x: <<Place> as T>::Point; vec![<Place>(1), <Place>::new()]; }
     ");
 }
 
@@ -354,7 +360,7 @@ fn macros_comments_and_strings() {
         fn a(y: u8) {
             println!("{send} {}", send(1)); assert_eq!(send(2), crate::send(3), "send"); vec![x.send(), T::send];
             foo!(send); assert!(l.iter().all(|send| send > 1)); format!("{send}", send = 1);
-            let send = 1; println!("{}", send);
+            let send = 1; println!("{}", send); foo!(send, self::send(1), m::send, x.send());
         }
         #[derive(send)] #[cfg(feature = "send-more")] struct S;
         macro_rules! m { (send) => { send(1) }; }
@@ -368,6 +374,7 @@ fn macros_comments_and_strings() {
       #[doc = "<post?>"]
       println!("{<post?>} {}", <post>(1)); assert_eq!(<post>(2), crate::<post>(3), "<post?>"); vec![x.send(), T::<post?>];
       foo!(<post?>); assert!(l.iter().all(|<post?>| <post?> > 1)); format!("{<post?>}", send = 1);
+      let send = 1; println!("{}", send); foo!(send, self::<post?>(1), m::<post?>, x.send());
       #[derive(<post?>)] #[cfg(feature = "<post?>-more")] struct S;
       macro_rules! m { (<post?>) => { <post?>(1) }; }
       ? it stands in a comment
@@ -377,9 +384,11 @@ fn macros_comments_and_strings() {
       ? it stands in a string
       ? where this name comes from cannot be followed
       ? what the macro `foo!` makes of it is not known
-      ? a pattern or closure inside `assert!` may bind it
-      ? a pattern or closure inside `assert!` may bind it
+      ? a pattern or closure inside the macro may bind it
+      ? a pattern or closure inside the macro may bind it
       ? it stands in a string
+      ? what the macro `foo!` makes of it is not known
+      ? what the macro `foo!` makes of it is not known
       ? it stands in an attribute
       ? it stands in a string
       ? it stands in the definition of a macro

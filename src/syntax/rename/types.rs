@@ -3,7 +3,8 @@
 //! Invariant: an answer is the type itself behind references and smart pointers, or `None`; it is never a guess.
 //! Absent: inference.
 
-use super::program::{Item, Meaning, Program, Space, children};
+use super::names::Meaning;
+use super::program::{Item, Program, Space, children};
 use super::scopes::{self, Bare};
 use tree_sitter::Node;
 
@@ -18,11 +19,19 @@ pub(super) fn path<'p>(program: &'p Program<'_>, file: usize, node: Node<'p>, sp
 }
 
 /// The same for a path already taken apart.
-pub(super) fn segments<'p>(program: &'p Program<'_>, file: usize, at: Node<'p>, parts: &[String], space: Space) -> Meaning<'p> {
+pub(super) fn segments<'p>(
+    program: &'p Program<'_>,
+    file: usize,
+    at: Node<'p>,
+    parts: &[String],
+    space: Space,
+) -> Meaning<'p> {
     let Some((first, rest)) = parts.split_first() else { return Meaning::Unknown };
     let first_space = if rest.is_empty() { space } else { Space::Type };
     match first.as_str() {
-        "Self" => own_type(program, file, at).map_or(Meaning::Unknown, |own| program.below(Meaning::Item(own), rest, space)),
+        "Self" => {
+            own_type(program, file, at).map_or(Meaning::Unknown, |own| program.below(Meaning::Item(own), rest, space))
+        }
         "?" => Meaning::Unknown,
         "crate" | "self" | "super" | "" => program.resolve(program.module_of(file, at), parts, space),
         name => match scopes::bare(program, file, at, name, first_space) {
@@ -77,7 +86,9 @@ pub(super) fn named_type<'p>(program: &'p Program<'_>, file: usize, node: Node<'
                     "struct_item" | "enum_item" | "union_item" | "trait_item" => Some(item),
                     _ => None,
                 },
-                Meaning::Module(_) | Meaning::Member(_) | Meaning::Outside | Meaning::Missing | Meaning::Unknown => None,
+                Meaning::Module(_) | Meaning::Member(_) | Meaning::Outside | Meaning::Missing | Meaning::Unknown => {
+                    None
+                }
             }
         }
         _ => None,
@@ -109,7 +120,9 @@ fn walk<'p>(program: &'p Program<'_>, file: usize, node: Node<'p>, steps: usize)
                 }
             }
             Bare::Found(Meaning::Item(item)) => match item.node.kind() {
-                "const_item" | "static_item" => named_type(program, item.file, item.node.child_by_field_name("type")?, true),
+                "const_item" | "static_item" => {
+                    named_type(program, item.file, item.node.child_by_field_name("type")?, true)
+                }
                 _ => built(Meaning::Item(item)),
             },
             Bare::Found(
@@ -135,7 +148,9 @@ fn walk<'p>(program: &'p Program<'_>, file: usize, node: Node<'p>, steps: usize)
                     }
                 }
                 "identifier" | "scoped_identifier" => match path(program, file, function, Space::Value) {
-                    Meaning::Item(item) if item.node.kind() == "function_item" => returned(program, item.file, item.node),
+                    Meaning::Item(item) if item.node.kind() == "function_item" => {
+                        returned(program, item.file, item.node)
+                    }
                     Meaning::Member(owner) => {
                         let name = program.text(file, function.child_by_field_name("name")?);
                         let (file, method) = method(program, owner, name)?;
