@@ -364,7 +364,8 @@ impl<'p> Judge<'p, '_> {
         }
         let module = program.module_of(file, node);
         let mut verdict = Verdict::Not;
-        for space in self.target.spaces {
+        // What stands before `::` is a module or type, whatever else has its name.
+        for space in self.target.spaces.iter().filter(|space| last || **space == Space::Type) {
             match self.verdict(program.resolve(module, &parts, *space)) {
                 Verdict::Certain(new) => {
                     verdict = Verdict::Certain(new);
