@@ -234,7 +234,7 @@ impl<'t> Found<'_, 't> {
                 kind: item.kind,
                 range: range.clone(),
                 name_range: item.name_range.clone(),
-                signature: self.signature(item.node),
+                signature: self.signature(item),
                 public,
                 body: self.body(range),
             });
@@ -243,9 +243,14 @@ impl<'t> Found<'_, 't> {
         symbols
     }
 
-    fn signature(&self, node: Node<'t>) -> String {
-        let end = self.grammar.body(node).map_or(node.end_byte(), |body| body.start_byte());
-        let shown = collapse(self.slice(node.start_byte()..end));
+    /// Up to the body; a macro's rules have no field of their own, its signature ends with its name.
+    fn signature(&self, item: &Item<'t>) -> String {
+        let end = match self.grammar.body(item.node) {
+            Some(body) => body.start_byte(),
+            None if item.kind == SymbolKind::Macro => item.name_range.end,
+            None => item.node.end_byte(),
+        };
+        let shown = collapse(self.slice(item.node.start_byte()..end));
         shown.trim_end_matches(['=', ';', ' ', ':']).to_owned()
     }
 

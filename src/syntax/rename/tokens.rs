@@ -49,10 +49,15 @@ impl<'p> Judge<'p, '_> {
         if is(before, ".") {
             return self.token_access(file, before, after, tokens);
         }
-        let field = self.target.kind == SymbolKind::Field;
-        if field {
-            let named = is(after, ":") || !strict;
-            return if named { self.doubt("which struct this is cannot be seen") } else { Verdict::Not };
+        let braced = node.parent().is_some_and(|tree| program.text(file, tree).starts_with('{'));
+        let short = braced && (is(before, "{") || is(before, ",")) && (is(after, ",") || is(after, "}"));
+        if self.target.kind == SymbolKind::Field {
+            let why = "which struct this is cannot be seen".to_owned();
+            return match (short, is(after, ":") || !strict) {
+                (true, _) => Verdict::Doubt(format!("{}: {}", self.to, self.target.name), why),
+                (false, true) => self.doubt(why),
+                (false, false) => Verdict::Not,
+            };
         }
         if is(after, "=") && strict && self.target.kind != SymbolKind::Static {
             // `println!("{name}", name = …)`
@@ -93,9 +98,16 @@ impl<'p> Judge<'p, '_> {
         if self.target.kind == SymbolKind::Macro {
             return if is(after, "!") { self.macro_name(file, node) } else { Verdict::Not };
         }
-        match scopes::bare(program, file, node, &self.target.name, space) {
+        let verdict = match scopes::bare(program, file, node, &self.target.name, space) {
             Bare::Local(_) => Verdict::Not,
             Bare::Found(meaning) => self.verdict(meaning),
+        };
+        match verdict {
+            // `S { name }` would name another field.
+            Verdict::Certain(new) if short => {
+                Verdict::Doubt(format!("{}: {new}", self.target.name), "it may be a field as well".to_owned())
+            }
+            verdict => verdict,
         }
     }
 

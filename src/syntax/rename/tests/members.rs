@@ -163,3 +163,26 @@ fn a_field_and_its_getter_are_told_apart() {
       fn a(a: A) { a.wide() + a.<broad>; A { <broad>: 1 }; A::wide(&a); }
     ");
 }
+
+#[test]
+fn a_field_inside_a_macro_is_doubted() {
+    let fixture = "
+        //- src/lib.rs
+        struct A { wide: u8 }
+        const wide: u8 = 1;
+        fn a(b: A) { vec![A { wide }, A { wide: 1 }, b.wide, wide]; }
+        ";
+    insta::assert_snapshot!(check(fixture, "A.wide", "broad"), @"
+    src/lib.rs:
+      struct A { <broad>: u8 }
+      fn a(b: A) { vec![A { <broad: wide?> }, A { <broad?>: 1 }, b.<broad>, wide]; }
+      ? which struct this is cannot be seen
+      ? which struct this is cannot be seen
+    ");
+    insta::assert_snapshot!(check(fixture, "src/lib.rs#wide", "BROAD"), @"
+    src/lib.rs:
+      const <BROAD>: u8 = 1;
+      fn a(b: A) { vec![A { <wide: BROAD?> }, A { <BROAD>: 1 }, b.wide, <BROAD>]; }
+      ? it may be a field as well
+    ");
+}
