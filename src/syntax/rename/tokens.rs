@@ -59,6 +59,10 @@ impl<'p> Judge<'p, '_> {
                 (false, false) => Verdict::Not,
             };
         }
+        if is(after, ":") {
+            // A field's name, or a name that the macro defines.
+            return Verdict::Not;
+        }
         if is(after, "=") && strict && self.target.kind != SymbolKind::Static {
             // `println!("{name}", name = …)`
             return Verdict::Not;

@@ -182,7 +182,7 @@ fn a_field_inside_a_macro_is_doubted() {
     insta::assert_snapshot!(check(fixture, "src/lib.rs#wide", "BROAD"), @"
     src/lib.rs:
       const <BROAD>: u8 = 1;
-      fn a(b: A) { vec![A { <wide: BROAD?> }, A { <BROAD>: 1 }, b.wide, <BROAD>]; }
+      fn a(b: A) { vec![A { <wide: BROAD?> }, A { wide: 1 }, b.wide, <BROAD>]; }
       ? it may be a field as well
     ");
 }
