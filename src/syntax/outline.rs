@@ -221,13 +221,11 @@ impl<'t> Found<'_, 't> {
         let mut symbols: Vec<Symbol> = Vec::with_capacity(self.items.len());
         for item in self.items.iter().filter(|item| !item.name.is_empty()) {
             let range = item.start..item.node.end_byte();
-            let public = item.public
-                && match item.kind {
-                    SymbolKind::Impl => {
-                        item.implements.as_deref().is_some_and(seen) && item.subject.as_deref().is_none_or(seen)
-                    }
-                    _ => !hiding.iter().any(|block| block.contains(&item.node.start_byte())),
-                };
+            let shows = if item.kind == SymbolKind::Impl {
+                item.implements.as_deref().is_some_and(seen) && item.subject.as_deref().is_none_or(seen)
+            } else {
+                !hiding.iter().any(|block| block.contains(&item.node.start_byte()))
+            };
             symbols.push(Symbol {
                 path: item.path.clone(),
                 name: item.name.clone(),
@@ -235,7 +233,7 @@ impl<'t> Found<'_, 't> {
                 range: range.clone(),
                 name_range: item.name_range.clone(),
                 signature: self.signature(item),
-                public,
+                public: item.public && shows,
                 body: self.body(range),
             });
         }
