@@ -221,21 +221,19 @@ impl<'t> Found<'_, 't> {
         let mut symbols: Vec<Symbol> = Vec::with_capacity(self.items.len());
         for item in self.items.iter().filter(|item| !item.name.is_empty()) {
             let range = item.start..item.node.end_byte();
-            let public = item.public
-                && match item.kind {
-                    SymbolKind::Impl => {
-                        item.implements.as_deref().is_some_and(seen) && item.subject.as_deref().is_none_or(seen)
-                    }
-                    _ => !hiding.iter().any(|block| block.contains(&item.node.start_byte())),
-                };
+            let shows = if item.kind == SymbolKind::Impl {
+                item.implements.as_deref().is_some_and(seen) && item.subject.as_deref().is_none_or(seen)
+            } else {
+                !hiding.iter().any(|block| block.contains(&item.node.start_byte()))
+            };
             symbols.push(Symbol {
                 path: item.path.clone(),
                 name: item.name.clone(),
                 kind: item.kind,
                 range: range.clone(),
                 name_range: item.name_range.clone(),
-                signature: self.signature(item.node),
-                public,
+                signature: self.signature(item),
+                public: item.public && shows,
                 body: self.body(range),
             });
         }
@@ -243,9 +241,14 @@ impl<'t> Found<'_, 't> {
         symbols
     }
 
-    fn signature(&self, node: Node<'t>) -> String {
-        let end = self.grammar.body(node).map_or(node.end_byte(), |body| body.start_byte());
-        let shown = collapse(self.slice(node.start_byte()..end));
+    /// Up to the body; a macro's rules have no field of their own, its signature ends with its name.
+    fn signature(&self, item: &Item<'t>) -> String {
+        let end = match self.grammar.body(item.node) {
+            Some(body) => body.start_byte(),
+            None if item.kind == SymbolKind::Macro => item.name_range.end,
+            None => item.node.end_byte(),
+        };
+        let shown = collapse(self.slice(item.node.start_byte()..end));
         shown.trim_end_matches(['=', ';', ' ', ':']).to_owned()
     }
 

@@ -100,8 +100,8 @@ fn modules_nest_and_hide() {
     + Struct open::deep::X | pub struct X | pub struct X;
     - Module shut | mod shut | mod shut { pub fn b() {} }
     - Function shut::b | pub fn b() | pub fn b() {}
-    + Macro m | macro_rules! m { () => { fn made() {} } } | #[macro_export]
-    - Macro n | macro_rules! n { () => {} } | macro_rules! n { () => {} }
+    + Macro m | macro_rules! m | #[macro_export]
+    - Macro n | macro_rules! n | macro_rules! n { () => {} }
     - Module tests | mod tests | #[cfg(test)]
     - Function tests::works | fn works() | #[test]
     - Function c_call | fn c_call(x: i32) | fn c_call(x: i32);

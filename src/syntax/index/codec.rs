@@ -8,13 +8,13 @@ use super::{Stamp, State};
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::domain::symbols::{FileSymbols, Symbol, SymbolKind, SymbolTable};
 use serde::Deserialize;
-use serde::de::value::{Error, StrDeserializer};
+use serde::de::value::{Error, StringDeserializer};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-const MAGIC: &str = "planwright index 1";
-/// Of the blake3 checksum at the end.
+const MAGIC: &str = "planwright index 2";
+/// Bytes of a blake3 hash, and of the checksum at the end.
 const CHECKSUM: usize = 32;
 
 /// Kinds by their number in the file. Only ever append.
@@ -45,17 +45,17 @@ pub(super) fn write(state: &State, version: &str) -> Vec<u8> {
         out.number(stamp.map_or(0, |stamp| stamp.modified.cast_unsigned()));
         // One more than the size, so that 0 says: no stamp.
         out.number(stamp.map_or(0, |stamp| stamp.size.saturating_add(1)));
-        out.text(file.content.as_str());
+        out.hash(&file.content);
         out.number(file.symbols.len() as u64);
         for symbol in &file.symbols {
             out.text(&symbol.path);
-            out.text(&symbol.name);
+            out.number(symbol.name.len() as u64);
             let kind = KINDS.iter().position(|kind| *kind == symbol.kind).unwrap_or(0) as u64;
             out.number(kind * 2 + u64::from(symbol.public));
             out.range(&symbol.range);
             out.range(&symbol.name_range);
             out.text(&symbol.signature);
-            out.text(symbol.body.as_str());
+            out.hash(&symbol.body);
         }
         out.number(file.mentions.len() as u64);
         for name in &file.mentions {
@@ -88,7 +88,9 @@ pub(super) fn read(bytes: &[u8], version: &str) -> Option<State> {
         let mut symbols = Vec::new();
         for _ in 0..from.number()? {
             let path = from.text()?.to_owned();
-            let name = from.text()?.to_owned();
+            // The name is the end of the path.
+            let length = usize::try_from(from.number()?).ok()?;
+            let name = path.get(path.len().checked_sub(length)?..)?.to_owned();
             let kind = from.number()?;
             symbols.push(Symbol {
                 path,
@@ -127,6 +129,14 @@ impl Writer {
         self.0.extend_from_slice(text.as_bytes());
     }
 
+    /// Two hex digits a byte.
+    fn hash(&mut self, hash: &ContentHash) {
+        let digit = |c: u8| (c as char).to_digit(16).unwrap_or(0) as u8;
+        let digits = hash.as_str().as_bytes();
+        let bytes = digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, c| byte << 4 | digit(*c)));
+        self.0.extend(bytes.chain(std::iter::repeat(0)).take(CHECKSUM));
+    }
+
     fn range(&mut self, range: &Range<usize>) {
         self.number(range.start as u64);
         self.number(range.len() as u64);
@@ -163,6 +173,11 @@ impl<'a> Reader<'a> {
     }
 
     fn hash(&mut self) -> Option<ContentHash> {
-        ContentHash::deserialize(StrDeserializer::<Error>::new(self.text()?)).ok()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let (bytes, rest) = self.0.split_at_checked(CHECKSUM)?;
+        self.0 = rest;
+        let digit = |half: u8| DIGITS.get(usize::from(half & 0xf)).map_or('0', |digit| char::from(*digit));
+        let text: String = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect();
+        ContentHash::deserialize(StringDeserializer::<Error>::new(text)).ok()
     }
 }

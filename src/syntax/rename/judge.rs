@@ -4,9 +4,12 @@
 //! it could be and no well-known member of that name; everything else that might be is a doubt with its reason.
 //! Absent: texts and files; `mod` walks those.
 
-use super::known::{EXPRESSION_MACROS, MEMBERS};
-use super::program::{Item, Meaning, Program, Space};
+use super::super::languages::Role;
+use super::known;
+use super::names::Meaning;
+use super::program::{Item, Program, Space};
 use super::scopes::{self, Bare};
+use super::tokens;
 use super::types;
 use crate::domain::symbols::SymbolKind;
 use tree_sitter::Node;
@@ -48,7 +51,7 @@ impl<'p> Judge<'p, '_> {
         Verdict::Certain(self.to.to_owned())
     }
 
-    fn doubt(&self, reason: impl Into<String>) -> Verdict {
+    pub(super) fn doubt(&self, reason: impl Into<String>) -> Verdict {
         Verdict::Doubt(self.to.to_owned(), reason.into())
     }
 
@@ -56,7 +59,7 @@ impl<'p> Judge<'p, '_> {
         self.target.items.contains(&item)
     }
 
-    fn is_member(&self) -> bool {
+    pub(super) fn is_member(&self) -> bool {
         !self.target.owners.is_empty()
     }
 
@@ -67,7 +70,7 @@ impl<'p> Judge<'p, '_> {
         if matches!(parent.kind(), "lifetime" | "label") {
             return Verdict::Not;
         }
-        if let Some(tokens) = outermost_tokens(node) {
+        if let Some(tokens) = tokens::outermost(node) {
             return self.token(file, node, tokens);
         }
         match parent.kind() {
@@ -95,7 +98,8 @@ impl<'p> Judge<'p, '_> {
             }
             _ => {}
         }
-        if is("name") && !parent.kind().starts_with("scoped_") {
+        let defines = self.program.grammar(file).is_some_and(|grammar| matches!(grammar.role(parent), Role::Item(_)));
+        if is("name") && defines {
             return if self.is_target(Item { file, node: parent }) { self.certain() } else { Verdict::Not };
         }
         if self.within(node, "use_declaration") {
@@ -188,7 +192,7 @@ impl<'p> Judge<'p, '_> {
         }
     }
 
-    fn verdict(&self, meaning: Meaning<'p>) -> Verdict {
+    pub(super) fn verdict(&self, meaning: Meaning<'p>) -> Verdict {
         match meaning {
             Meaning::Item(item) if self.is_target(item) => self.certain(),
             Meaning::Item(_) | Meaning::Module(_) | Meaning::Member(_) | Meaning::Outside => Verdict::Not,
@@ -211,7 +215,7 @@ impl<'p> Judge<'p, '_> {
     }
 
     /// A member of a known type.
-    fn of_owner(&self, owner: Item<'p>) -> Verdict {
+    pub(super) fn of_owner(&self, owner: Item<'p>) -> Verdict {
         let theirs = self.target.others.iter().find(|(_, of)| *of == Some(owner));
         match (self.target.owners.contains(&owner), theirs) {
             (true, None) => self.certain(),
@@ -253,11 +257,11 @@ impl<'p> Judge<'p, '_> {
     }
 
     /// A member of a value whose type cannot be seen.
-    fn of_unknown(&self, name: &str) -> Verdict {
+    pub(super) fn of_unknown(&self, name: &str) -> Verdict {
         if let Some((other, _)) = self.target.others.first() {
             return self.doubt(format!("its type cannot be seen; it may be {other}"));
         }
-        if MEMBERS.contains(&name) {
+        if known::holds(known::MEMBERS, name) {
             return self.doubt(format!("its type cannot be seen; types of other crates have a `{name}` too"));
         }
         self.certain()
@@ -310,7 +314,7 @@ impl<'p> Judge<'p, '_> {
     }
 
     /// Macros are known by the order of the text, which is not followed: one definition of the name is certain.
-    fn macro_name(&self, file: usize, node: Node<'p>) -> Verdict {
+    pub(super) fn macro_name(&self, file: usize, node: Node<'p>) -> Verdict {
         let here = self.target.items.iter().any(|item| item.file == file && item.node.end_byte() <= node.start_byte());
         if here && self.target.others.is_empty() {
             return self.certain();
@@ -360,7 +364,8 @@ impl<'p> Judge<'p, '_> {
         }
         let module = program.module_of(file, node);
         let mut verdict = Verdict::Not;
-        for space in self.target.spaces {
+        // What stands before `::` is a module or type, whatever else has its name.
+        for space in self.target.spaces.iter().filter(|space| last || **space == Space::Type) {
             match self.verdict(program.resolve(module, &parts, *space)) {
                 Verdict::Certain(new) => {
                     verdict = Verdict::Certain(new);
@@ -384,118 +389,4 @@ impl<'p> Judge<'p, '_> {
             verdict => verdict,
         }
     }
-
-    /// A name among the tokens of a macro or attribute.
-    fn token(&self, file: usize, node: Node<'p>, tokens: Node<'p>) -> Verdict {
-        let program = self.program;
-        let Some(holder) = tokens.parent() else { return Verdict::Not };
-        match holder.kind() {
-            "macro_invocation" => {}
-            "attribute" | "attribute_item" | "inner_attribute_item" => return self.doubt("it stands in an attribute"),
-            _ => return self.doubt("it stands in the definition of a macro"),
-        }
-        let called = holder.child_by_field_name("macro").map_or("", |name| program.text(file, name));
-        let called = called.rsplit("::").next().unwrap_or(called);
-        if !EXPRESSION_MACROS.contains(&called) {
-            return self.doubt(format!("what the macro `{called}!` makes of it is not known"));
-        }
-        let before = node.prev_sibling();
-        let after = node.next_sibling();
-        let is = |token: Option<Node<'_>>, text: &str| token.is_some_and(|token| program.text(file, token) == text);
-        if is(before, ".") {
-            let receiver = before.and_then(|dot| dot.prev_sibling());
-            let alone = receiver
-                .and_then(|receiver| receiver.prev_sibling())
-                .is_none_or(|token| !matches!(program.text(file, token), "." | "::"));
-            let called =
-                after.is_some_and(|token| token.kind() == "token_tree" && program.text(file, token).starts_with('('));
-            let method = self.target.kind == SymbolKind::Method && called && self.target.arity.is_some();
-            let field = self.target.kind == SymbolKind::Field && !called;
-            if !method && !field {
-                return Verdict::Not;
-            }
-            let receiver = receiver.filter(|receiver| alone && matches!(receiver.kind(), "self" | "identifier"));
-            let bound = self.may_bind(file, tokens);
-            return match receiver.filter(|_| !bound).and_then(|receiver| types::of(program, file, receiver)) {
-                Some(owner) => self.of_owner(owner),
-                None => self.of_unknown(&self.target.name),
-            };
-        }
-        if is(after, ":") && self.target.kind == SymbolKind::Field {
-            return self.doubt("which struct this is cannot be seen");
-        }
-        if is(after, "=") && self.target.kind != SymbolKind::Static {
-            // `println!("{name}", name = …)`
-            return Verdict::Not;
-        }
-        let mut parts = vec![self.target.name.clone()];
-        let mut at = before;
-        while is(at, "::") {
-            let Some(part) = at.and_then(|colons| colons.prev_sibling()) else { break };
-            if !matches!(part.kind(), "identifier" | "self" | "super" | "crate") {
-                return self.doubt("its path cannot be seen inside the macro");
-            }
-            parts.insert(0, program.text(file, part).to_owned());
-            at = part.prev_sibling();
-        }
-        let member = self.is_member() && self.target.kind != SymbolKind::Variant;
-        if member && (parts.len() == 1 || self.target.kind == SymbolKind::Field) {
-            return Verdict::Not;
-        }
-        if parts.len() == 1 && self.may_bind(file, tokens) {
-            return self.doubt(format!("a pattern or closure inside `{called}!` may bind it"));
-        }
-        let space = match (member, self.target.spaces) {
-            (true, _) => Space::Value,
-            (false, [only]) => *only,
-            (false, _) if is(after, "::") => Space::Type,
-            (false, _) => Space::Value,
-        };
-        if is(after, "::") && space != Space::Type {
-            return Verdict::Not;
-        }
-        if parts.len() == 1 {
-            return match scopes::bare(program, file, node, &self.target.name, space) {
-                Bare::Local(_) => Verdict::Not,
-                Bare::Found(meaning) => self.verdict(meaning),
-            };
-        }
-        match types::segments(program, file, node, &parts, space) {
-            Meaning::Member(owner) if member => self.of_owner(owner),
-            meaning => self.verdict(meaning),
-        }
-    }
-
-    /// Tokens that can bind names, which is not followed inside a macro.
-    fn may_bind(&self, file: usize, tokens: Node<'p>) -> bool {
-        let mut binds = false;
-        super::super::languages::walk(tokens, |token, _| {
-            if token.child_count() == 0 {
-                binds |= matches!(self.program.text(file, token), "|" | "||" | "let" | "match" | "for" | "fn" | "=>");
-            }
-            !binds
-        });
-        binds
-    }
-}
-
-/// The outermost token tree around a node.
-fn outermost_tokens(node: Node<'_>) -> Option<Node<'_>> {
-    let mut found = None;
-    let mut at = node;
-    while let Some(parent) = at.parent() {
-        match parent.kind() {
-            "token_tree" | "token_tree_pattern" | "token_repetition" | "token_repetition_pattern" => {
-                found = Some(parent)
-            }
-            "attribute" if found.is_none() => found = Some(at),
-            _ if found.is_some() => return found,
-            _ => {}
-        }
-        if matches!(parent.kind(), "block" | "declaration_list") {
-            return found;
-        }
-        at = parent;
-    }
-    found
 }

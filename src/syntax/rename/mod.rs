@@ -7,9 +7,11 @@
 
 mod judge;
 mod known;
+mod names;
 mod program;
 mod scopes;
 mod target;
+mod tokens;
 mod types;
 
 use super::languages::{self, Role};

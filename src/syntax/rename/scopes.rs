@@ -3,7 +3,8 @@
 //! Invariant: a name that a `let`, parameter, pattern, closure or generic parameter binds here is never taken for an
 //! item. Absent: hygiene of macros; what a macro may bind is the caller's doubt.
 
-use super::program::{Meaning, Program, Space, children};
+use super::names::Meaning;
+use super::program::{Program, Space, children};
 use tree_sitter::Node;
 
 /// What a bare name means.

@@ -4,7 +4,8 @@
 
 use super::super::outline;
 use super::judge::Target;
-use super::program::{Item, Meaning, Program, children, spaces};
+use super::names::Meaning;
+use super::program::{Item, Program, children, spaces};
 use super::types;
 use crate::domain::symbols::{Symbol, SymbolKind};
 use crate::ports::RuleRefusal;
@@ -24,13 +25,34 @@ pub(super) struct Member<'p> {
     pub(super) implements: Option<Option<Item<'p>>>,
 }
 
-/// The definition behind `symbol`: a path's end (`Client::send`), or `file#path`.
+/// Whether a name is written with `()` where a field has it too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Callable {
+    Yes,
+    No,
+}
+
+impl Callable {
+    fn of(symbol: &Symbol) -> Self {
+        let callable = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        if callable { Callable::Yes } else { Callable::No }
+    }
+}
+
+/// The definition behind `symbol`: a path's end (`Client::send`), or `file#path`. Where a field and a method share a
+/// name, `Client::send()` is the method and `Client.send` the field.
 pub(super) fn find<'p>(program: &'p Program<'_>, symbol: &str) -> Result<Target<'p>, RuleRefusal> {
     let (only, path) = match symbol.split_once('#') {
         Some((file, path)) => (Some(file.trim_start_matches("./")), path),
         None => (None, symbol),
     };
     let path = path.trim().trim_start_matches("crate::");
+    let (path, kind) = match (path.strip_suffix("()"), path.rsplit_once('.')) {
+        (Some(function), _) => (function.to_owned(), Some(Callable::Yes)),
+        (None, Some((owner, field))) => (format!("{owner}::{field}"), Some(Callable::No)),
+        (None, None) => (path.to_owned(), None),
+    };
+    let path = path.as_str();
     let name = path.rsplit("::").next().unwrap_or(path);
     let files: Vec<usize> =
         (0..program.files.len()).filter(|file| only.is_none_or(|only| only == program.path(*file))).collect();
@@ -43,6 +65,9 @@ pub(super) fn find<'p>(program: &'p Program<'_>, symbol: &str) -> Result<Target<
             if symbol.kind == SymbolKind::Impl || symbol.name != name || !named {
                 continue;
             }
+            if kind.is_some_and(|kind| kind != Callable::of(&symbol)) {
+                continue;
+            }
             let item = program.root(file).and_then(|root| {
                 root.named_descendant_for_byte_range(symbol.name_range.start, symbol.name_range.end)?.parent()
             });
@@ -53,6 +78,13 @@ pub(super) fn find<'p>(program: &'p Program<'_>, symbol: &str) -> Result<Target<
     if only.is_some() && found.iter().any(|(_, symbol)| symbol.path == path) {
         found.retain(|(_, symbol)| symbol.path == path);
     }
+    // What implements a trait has its name from there; it is not meant where something else can be.
+    let own = |(item, _): &(Item<'p>, Symbol)| {
+        member_holder(item.node).is_none_or(|holder| holder.child_by_field_name("trait").is_none())
+    };
+    if found.iter().any(own) {
+        found.retain(own);
+    }
     let Some((first, head)) = found.first().cloned() else {
         let all: Vec<String> =
             files.iter().flat_map(|file| symbols(program, *file)).map(|symbol| symbol.path).collect();
@@ -61,8 +93,18 @@ pub(super) fn find<'p>(program: &'p Program<'_>, symbol: &str) -> Result<Target<
     let twins =
         found.iter().all(|(item, other)| item.file == first.file && other.path == head.path && has_cfg(program, *item));
     if found.len() > 1 && !twins {
-        let mut candidates: Vec<String> =
-            found.iter().map(|(item, symbol)| format!("{}#{}", program.path(item.file), symbol.path)).collect();
+        let whole = |(item, symbol): &(Item<'p>, Symbol)| format!("{}#{}", program.path(item.file), symbol.path);
+        let mut candidates: Vec<String> = found
+            .iter()
+            .map(|one| {
+                let twin = |other: &&(Item<'p>, Symbol)| whole(other) == whole(one);
+                match (found.iter().filter(twin).count(), Callable::of(&one.1), one.1.path.rsplit_once("::")) {
+                    (1, _, _) | (_, Callable::No, None) => whole(one),
+                    (_, Callable::Yes, _) => format!("{}()", whole(one)),
+                    (_, Callable::No, Some((owner, name))) => format!("{}#{owner}.{name}", program.path(one.0.file)),
+                }
+            })
+            .collect();
         let count = candidates.len();
         candidates.sort();
         candidates.dedup();

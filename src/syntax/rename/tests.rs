@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod members;
+
 use super::*;
 use crate::domain::ids::WorkspacePath;
 
@@ -152,6 +154,7 @@ fn a_type_is_renamed_in_paths_patterns_and_generics() {
         r"
         //- src/lib.rs
         pub struct Point(u8);
+        fn s() { Point { 0: 1 }; self::Point { 0: 1 }; if let Point { .. } = p {} }
         impl Point { fn new() -> Self { Point(1) } }
         impl From<u8> for Point { fn from(x: u8) -> Point { Self(x) } }
         fn a(p: &Point, v: Vec<Point>) -> Option<Box<Point>> { let Point(x) = p; Point::new(); Point::<u8>::new(); map(Point) }
@@ -170,12 +173,12 @@ fn a_type_is_renamed_in_paths_patterns_and_generics() {
     ), @"
     src/lib.rs:
       pub struct <Place>(u8);
+      fn s() { <Place> { 0: 1 }; self::<Place> { 0: 1 }; if let <Place> { .. } = p {} }
       impl <Place> { fn new() -> Self { <Place>(1) } }
       impl From<u8> for <Place> { fn from(x: u8) -> <Place> { Self(x) } }
       fn a(p: &<Place>, v: Vec<<Place>>) -> Option<Box<<Place>>> { let <Place>(x) = p; <Place>::new(); <Place>::<u8>::new(); map(<Place>) }
       mod m { pub struct Point; fn c() -> Point { Point } fn d() -> super::<Place> { super::<Place>(1) } }
-      fn e() where <Place>: Sized { let x: <<Place> as T>::<Place?>; vec![<Place>(1), <Place>::new()]; }
-      ? where this name comes from cannot be followed
+      fn e() where <Place>: Sized { let x: <<Place> as T>::Point; vec![<Place>(1), <Place>::new()]; }
     ");
 }
 
@@ -216,139 +219,6 @@ fn variants_and_globs_of_enums() {
 }
 
 #[test]
-fn a_method_is_certain_where_the_receiver_is_known() {
-    insta::assert_snapshot!(check(
-        r"
-        //- src/lib.rs
-        pub struct Client { inner: Inner, next: Box<Client> }
-        pub struct Inner;
-        impl Inner { pub fn send(&self, x: u8) {} fn make() -> Inner { Inner } }
-        impl Client {
-            pub fn new() -> Self { Client::with(1) }
-            pub fn with(x: u8) -> Client { Client { inner: Inner } }
-            pub fn send(&self, x: u8) { self.send(1); self.inner.send(2); self.next.send(3); Self::send(self, 4); }
-            pub fn me(&self) -> &Self { self }
-        }
-        fn a(c: &Client, i: Inner, u: U) {
-            c.send(1); i.send(2); u.send(3); u.x().send(4); c.send();
-            let d = Client::new(); d.send(5); let e = Inner::make(); e.send(6); Client::new().send(7); d.me().clone().send(8);
-            list.map(Client::send); list.map(Inner::send); list.for_each(|c| c.send(9)); c.send;
-            let c: Inner = i; c.send(10);
-        }
-        fn send() {}
-        ",
-        "Client::send",
-        "post",
-    ), @"
-    src/lib.rs:
-      pub fn <post>(&self, x: u8) { self.<post>(1); self.inner.send(2); self.next.<post>(3); Self::<post>(self, 4); }
-      c.<post>(1); i.send(2); u.<post?>(3); u.x().<post?>(4); c.send();
-      let d = Client::new(); d.<post>(5); let e = Inner::make(); e.send(6); Client::new().<post>(7); d.me().clone().<post>(8);
-      list.map(Client::<post>); list.map(Inner::send); list.for_each(|c| c.<post?>(9)); c.send;
-      ? its type cannot be seen; it may be `Inner::send` (src/lib.rs)
-      ? its type cannot be seen; it may be `Inner::send` (src/lib.rs)
-      ? its type cannot be seen; it may be `Inner::send` (src/lib.rs)
-    ");
-}
-
-#[test]
-fn an_only_method_is_certain_unless_others_have_such_a_name() {
-    insta::assert_snapshot!(check(
-        "
-        //- src/lib.rs
-        struct A;
-        impl A { fn fetch_all(&self) {} fn send(&self) {} }
-        fn a(x: X) { x.fetch_all(); x.y.fetch_all(); x.fetch_all(1); A::fetch_all(&a); x.fetch_all::<u8>(); }
-        ",
-        "A::fetch_all",
-        "load_all",
-    ), @"
-    src/lib.rs:
-      impl A { fn <load_all>(&self) {} fn send(&self) {} }
-      fn a(x: X) { x.<load_all>(); x.y.<load_all>(); x.fetch_all(1); A::<load_all>(&a); x.<load_all>::<u8>(); }
-    ");
-    insta::assert_snapshot!(check(
-        "
-        //- src/lib.rs
-        struct A;
-        impl A { fn send(&self) {} }
-        fn a(x: X, y: A) { x.send(); y.send(); }
-        ",
-        "A::send",
-        "post",
-    ), @"
-    src/lib.rs:
-      impl A { fn <post>(&self) {} }
-      fn a(x: X, y: A) { x.<post?>(); y.<post>(); }
-      ? its type cannot be seen; types of other crates have a `send` too
-    ");
-}
-
-#[test]
-fn a_trait_method_takes_its_impls_along() {
-    insta::assert_snapshot!(check(
-        r"
-        //- src/lib.rs
-        pub trait Store { fn keep(&self); }
-        struct A;
-        struct B;
-        impl Store for A { fn keep(&self) {} }
-        impl crate::Store for B { fn keep(&self) { Store::keep(self); self.keep() } }
-        trait Other { fn keep(&self); }
-        impl Other for B { fn keep(&self) {} }
-        fn a(x: &dyn Store, a: A, b: B, y: impl Store) { x.keep(); a.keep(); b.keep(); y.keep(); A::keep(&a); <A as Store>::keep(&a); }
-        ",
-        "Store::keep",
-        "hold",
-    ), @"
-    src/lib.rs:
-      pub trait Store { fn <hold>(&self); }
-      impl Store for A { fn <hold>(&self) {} }
-      impl crate::Store for B { fn <hold>(&self) { Store::<hold>(self); self.<hold?>() } }
-      fn a(x: &dyn Store, a: A, b: B, y: impl Store) { x.<hold>(); a.<hold>(); b.<hold?>(); y.<hold>(); A::<hold>(&a); <A as Store>::<hold?>(&a); }
-      ? it may be `B::keep` (src/lib.rs)
-      ? it may be `B::keep` (src/lib.rs)
-      ? whether this is `Store::keep` cannot be seen
-    ");
-    insta::assert_snapshot!(check("
-        //- src/lib.rs
-        trait T { fn go(&self); }
-        struct A;
-        impl T for A { fn go(&self) {} }
-        impl Display for A { fn fmt(&self) {} }
-        ", "A::go", "run"), @"
-        ! `A::go` implements a trait, which has the name; rename it there
-        src/lib.rs#T::go
-        ");
-    insta::assert_snapshot!(check("
-        //- src/lib.rs
-        struct A;
-        impl Display for A { fn fmt(&self) {} }
-        ", "A::fmt", "run"), @"! `A::fmt` implements a trait, which has the name; rename it there");
-}
-
-#[test]
-fn a_field_in_expressions_and_patterns() {
-    insta::assert_snapshot!(check(
-        r"
-        //- src/lib.rs
-        struct P { wide: u8 }
-        struct Q { wide: u8 }
-        impl P { fn a(self, wide: u8) { self.wide; P { wide: 1 }; P { wide }; Self { wide }; Q { wide }; let P { wide } = self; let P { wide: w, .. } = self; self.wide(); } }
-        fn b(p: &P, q: Q, u: U) { p.wide; q.wide; u.wide; (p.wide)(); }
-        ",
-        "P::wide",
-        "broad",
-    ), @"
-    src/lib.rs:
-      struct P { <broad>: u8 }
-      impl P { fn a(self, wide: u8) { self.<broad>; P { <broad>: 1 }; P { <broad: wide> }; Self { <broad: wide> }; Q { wide }; let P { <broad: wide> } = self; let P { <broad>: w, .. } = self; self.wide(); } }
-      fn b(p: &P, q: Q, u: U) { p.<broad>; q.wide; u.<broad?>; (p.<broad>)(); }
-      ? its type cannot be seen; it may be `Q::wide` (src/lib.rs)
-    ");
-}
-
-#[test]
 fn macros_comments_and_strings() {
     insta::assert_snapshot!(check(
         r#"
@@ -359,7 +229,7 @@ fn macros_comments_and_strings() {
         fn a(y: u8) {
             println!("{send} {}", send(1)); assert_eq!(send(2), crate::send(3), "send"); vec![x.send(), T::send];
             foo!(send); assert!(l.iter().all(|send| send > 1)); format!("{send}", send = 1);
-            let send = 1; println!("{}", send);
+            let send = 1; println!("{}", send); foo!(send, self::send(1), m::send, x.send());
         }
         #[derive(send)] #[cfg(feature = "send-more")] struct S;
         macro_rules! m { (send) => { send(1) }; }
@@ -373,6 +243,7 @@ fn macros_comments_and_strings() {
       #[doc = "<post?>"]
       println!("{<post?>} {}", <post>(1)); assert_eq!(<post>(2), crate::<post>(3), "<post?>"); vec![x.send(), T::<post?>];
       foo!(<post?>); assert!(l.iter().all(|<post?>| <post?> > 1)); format!("{<post?>}", send = 1);
+      let send = 1; println!("{}", send); foo!(send, self::<post?>(1), m::<post?>, x.send());
       #[derive(<post?>)] #[cfg(feature = "<post?>-more")] struct S;
       macro_rules! m { (<post?>) => { <post?>(1) }; }
       ? it stands in a comment
@@ -382,9 +253,11 @@ fn macros_comments_and_strings() {
       ? it stands in a string
       ? where this name comes from cannot be followed
       ? what the macro `foo!` makes of it is not known
-      ? a pattern or closure inside `assert!` may bind it
-      ? a pattern or closure inside `assert!` may bind it
+      ? a pattern or closure inside the macro may bind it
+      ? a pattern or closure inside the macro may bind it
       ? it stands in a string
+      ? what the macro `foo!` makes of it is not known
+      ? what the macro `foo!` makes of it is not known
       ? it stands in an attribute
       ? it stands in a string
       ? it stands in the definition of a macro
@@ -560,4 +433,52 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn one_name_in_several_sets_of_names() {
+    insta::assert_snapshot!(check(
+        "
+        //- src/lib.rs
+        mod send;
+        use send::send;
+        pub use crate::send::Ping;
+        enum Msg { Ping(Ping), Send }
+        fn a() -> Ping { Msg::Ping(Ping { x: 1 }); send::send(); let Ping { x } = p; match m { Msg::Ping(Ping { .. }) => 1 } }
+        fn b() { use crate::send; send(); send::send(); }
+        //- src/send.rs
+        pub fn send() {}
+        pub struct Ping { x: u8 }
+        ",
+        "src/send.rs#send",
+        "post",
+    ), @"
+    src/lib.rs:
+      use send::<post>;
+      fn a() -> Ping { Msg::Ping(Ping { x: 1 }); send::<post>(); let Ping { x } = p; match m { Msg::Ping(Ping { .. }) => 1 } }
+      fn b() { use crate::<post?>; <post>(); send::<post>(); }
+      ? this import brings another thing of the same name
+    src/send.rs:
+      pub fn <post>() {}
+    ");
+    insta::assert_snapshot!(check(
+        "
+        //- src/lib.rs
+        mod send;
+        pub use crate::send::Ping;
+        enum Msg { Ping(Ping), Send }
+        fn a() -> Ping { Msg::Ping(Ping { x: 1 }); let Ping { x } = p; match m { Msg::Ping(Ping { .. }) => 1 } }
+        //- src/send.rs
+        pub struct Ping { x: u8 }
+        ",
+        "send::Ping",
+        "Pulse",
+    ), @"
+    src/lib.rs:
+      pub use crate::send::<Pulse>;
+      enum Msg { Ping(<Pulse>), Send }
+      fn a() -> <Pulse> { Msg::Ping(<Pulse> { x: 1 }); let <Pulse> { x } = p; match m { Msg::Ping(<Pulse> { .. }) => 1 } }
+    src/send.rs:
+      pub struct <Pulse> { x: u8 }
+    ");
 }

@@ -3,7 +3,8 @@
 //! Invariant: an answer is the type itself behind references and smart pointers, or `None`; it is never a guess.
 //! Absent: inference.
 
-use super::program::{Item, Meaning, Program, Space, children};
+use super::names::Meaning;
+use super::program::{Item, Program, Space, children};
 use super::scopes::{self, Bare};
 use tree_sitter::Node;
 
