@@ -100,16 +100,17 @@ pub fn run_alone(
 
 /// Says help, version or a usage error.
 pub fn say_not_an_action(io: &mut Terminal, not: &NotAnAction) -> Exit {
-    if not.asked_for {
-        io.print(&not.text);
-        return Exit::Done;
+    match not {
+        NotAnAction::Asked(text) => {
+            io.print(text);
+            Exit::Done
+        }
+        NotAnAction::Nothing(help) => {
+            io.remark(help);
+            Exit::Usage
+        }
+        NotAnAction::Wrong { message, next, json } => say_error(io, "usage", message, next, *json, Exit::Usage),
     }
-    if not.json {
-        io.remark(&format!("{}\nnext: planwright --help\n", render::block_of(&not.text).trim_end()));
-        return Exit::Usage;
-    }
-    let message = not.text.trim().trim_start_matches("error: ");
-    say_error(io, "usage", message, "planwright --help", true, Exit::Usage)
 }
 
 /// Says a refusal and gives its exit code.

@@ -184,10 +184,10 @@ fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
             Event::Ended { work, attempt, outcome } if work == of => {
                 let repaired = match rounds {
                     0 => String::new(),
-                    1 => " after 1 repair round".to_owned(),
-                    more => format!(" after {more} repair rounds"),
+                    1 => ", 1 repair round".to_owned(),
+                    more => format!(", {more} repair rounds"),
                 };
-                lines.push(format!("attempt {attempt}: {}{repaired}", outcome_in_words(outcome)));
+                lines.push(format!("attempt {attempt}{repaired}: {}", outcome_in_words(outcome)));
             }
             Event::RetryAsked { step, actor } if &Work::Step(step.clone()) == of => {
                 lines.push(format!("another attempt, asked for by {}", by(actor)));
@@ -199,7 +199,7 @@ fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
 }
 
 /// How an attempt ended, in one line.
-pub fn outcome_in_words(outcome: &Outcome) -> String {
+fn outcome_in_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Done { verified: true, .. } => "done (verified)".to_owned(),
         Outcome::Done { verified: false, .. } => "done (not verified)".to_owned(),

@@ -33,11 +33,20 @@ pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
     }
 }
 
-/// Where the row of an effect's intent is, and what the model said last in each work: that is why it calls a tool.
+/// What earlier events tell about later ones.
 #[derive(Default)]
 struct Memory {
+    /// Where the row of an effect's intent is.
     intents: BTreeMap<EffectId, usize>,
-    said: BTreeMap<Work, String>,
+    /// What the model said last in each work.
+    said: BTreeMap<Work, Said>,
+}
+
+/// The words a model gave beside its calls: that is why it calls a tool.
+struct Said {
+    words: String,
+    /// It called for a command; otherwise a command that follows is the plan's own.
+    command: bool,
 }
 
 fn rows(journal: &[Recorded]) -> Vec<Row> {
@@ -47,8 +56,10 @@ fn rows(journal: &[Recorded]) -> Vec<Row> {
         match &recorded.event {
             Event::Intended { effect, what, .. } => {
                 memory.intents.insert(effect.clone(), rows.len());
+                let said = memory.said.get(&effect.work);
                 let why = match what {
-                    Intent::Tool { .. } | Intent::Command { .. } => memory.said.get(&effect.work).cloned(),
+                    Intent::Tool { .. } => said,
+                    Intent::Command { .. } => said.filter(|said| said.command),
                     Intent::Model { .. }
                     | Intent::Snapshot
                     | Intent::Transform
@@ -56,6 +67,7 @@ fn rows(journal: &[Recorded]) -> Vec<Row> {
                     | Intent::Outside { .. }
                     | Intent::Write { .. } => None,
                 };
+                let why = why.map(|said| said.words.clone());
                 rows.push(Row { why, ..row(recorded, &effect.work, words::intent(what), RowClass::Tool) });
             }
             Event::Settled { effect, result } => {
@@ -99,9 +111,7 @@ fn settle(
         Settlement::Returned { result, usage } => {
             let used = usage.map(|usage| format!("{} tokens in, {} out", usage.input, usage.output));
             if is_model {
-                let said = said(result);
-                begun.why = said.clone().map(|said| format!("it said: {said}"));
-                match said {
+                match said(result) {
                     Some(said) => memory.said.insert(effect.work.clone(), said),
                     None => memory.said.remove(&effect.work),
                 };
@@ -127,11 +137,14 @@ fn settle(
     Some(Row { recovery: Some(recovery), ..row(recorded, &effect.work, what, RowClass::Tool) })
 }
 
-/// The words a model gave beside its calls, where the result is short enough to stand in the event.
-fn said(result: &Payload) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_str(result.head()).ok()?;
-    let text = value.get("text")?.as_str()?.trim();
-    (!text.is_empty()).then(|| words::head(text))
+/// What a model said, where its result is short enough to stand in the event.
+fn said(result: &Payload) -> Option<Said> {
+    let reply: serde_json::Value = serde_json::from_str(result.head()).ok()?;
+    let text = reply.get("text")?.as_str()?.trim();
+    let calls = reply.get("calls").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let mut names = calls.filter_map(|call| call.get("name")?.as_str());
+    let command = names.any(|name| name == "run" || name == "check");
+    (!text.is_empty()).then(|| Said { words: words::head(text), command })
 }
 
 /// The row of an event that is no effect's.

@@ -35,7 +35,10 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
         let again = if step.attempts > 1 { format!(" (attempt {})", step.attempts) } else { String::new() };
         paper.put(Tone::Plain, &format!("  {:<width$}  ", step.step.as_str()));
         paper.put(step_tone(&step.words), &format!("{}{again}", step.words));
-        paper.put(Tone::Faint, &format!("  {}", step.title)).end();
+        if !step.title.is_empty() {
+            paper.put(Tone::Faint, &format!("  {}", step.title));
+        }
+        paper.end();
     }
     for effect in &view.in_flight {
         paper.field("now", Tone::Plain, effect);
