@@ -20,7 +20,7 @@ mod run;
 mod tests;
 
 pub use exit::Exit;
-pub use parse::{NotAnAction, Parsed, parse};
+pub use parse::{Alone, Needs, NotAnAction, Parsed, parse};
 pub use run::{run, run_alone, say_not_an_action, say_refusal};
 pub use terminal::Terminal;
 

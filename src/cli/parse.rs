@@ -33,10 +33,13 @@ impl Parsed {
         self.switches.get(name).and_then(|values| values.last()).map(String::as_str)
     }
 
-    /// Whether an engine is needed for it. What is not is answered by `run_alone`.
-    pub fn needs_engine(&self) -> bool {
+    /// What is needed to serve it.
+    pub fn needs(&self) -> Needs {
         match self.verb {
-            Verb::Schema | Verb::Clean | Verb::Doctor | Verb::Tour => false,
+            Verb::Schema => Needs::Nothing(Alone::Schema),
+            Verb::Clean => Needs::Nothing(Alone::Clean),
+            Verb::Doctor => Needs::Nothing(Alone::Doctor),
+            Verb::Tour => Needs::Tour,
             Verb::Plan
             | Verb::Show
             | Verb::Approve
@@ -62,9 +65,29 @@ impl Parsed {
             | Verb::Status
             | Verb::Timeline
             | Verb::Preview
-            | Verb::Compare => true,
+            | Verb::Compare => Needs::Engine,
         }
     }
+}
+
+/// What is needed to serve an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// An engine: `run`.
+    Engine,
+    /// No engine, or only if there is one: `run_alone`.
+    Nothing(Alone),
+    /// A sample project and processes of its own.
+    Tour,
+}
+
+/// An action that works where no engine does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the action of its name")]
+pub enum Alone {
+    Schema,
+    Clean,
+    Doctor,
 }
 
 /// A command line that is no action.

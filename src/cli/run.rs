@@ -5,10 +5,12 @@
 
 use super::act::{Errand, Misuse, errand};
 use super::exit::Exit;
+use super::parse::{Alone, usage};
 use super::render::{Paper, Tone};
+use super::table::Verb;
 use super::wait::{Until, Waited, status, unexpected, wait};
 use super::{House, NotAnAction, Parsed, Port, Terminal, clean, doctor, render, walk};
-use crate::desk::{Query, ShowView, Surroundings, View};
+use crate::desk::{Query, ShowView, StatusView, Surroundings, View};
 use crate::domain::ids::{RevisionRef, StepId, TaskId};
 use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
@@ -47,53 +49,47 @@ pub async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &Ho
     }
 }
 
-/// Runs an action that needs none. For `doctor`, what the desk says or why it could not be asked.
+/// Runs an action that needs none. `doctor` is handed what the desk says, or why it could not be asked.
 pub fn run_alone(
+    alone: Alone,
     parsed: &Parsed,
     io: &mut Terminal,
     house: &House,
     surroundings: Result<Surroundings, Refusal>,
 ) -> Exit {
-    use super::table::Verb;
-    match parsed.verb {
-        Verb::Doctor => {
+    match alone {
+        Alone::Doctor => {
             let finding = doctor::find(&house.settings, surroundings);
             show(io, parsed.json, &finding, doctor::render);
             if finding.problem.is_some() { Exit::Failed } else { Exit::Done }
         }
-        Verb::Clean => {
+        Alone::Clean => {
             let remove = parsed.has("yes");
             if let (true, Some(holder)) = (remove, &house.held_by) {
                 let message = format!("{holder} works in this workspace; nothing was removed");
-                return say_error(
-                    io,
-                    "held",
-                    &message,
-                    "end it, then run planwright clean --yes",
-                    parsed.json,
-                    Exit::Failed,
-                );
+                let next = "end it, then run planwright clean --yes";
+                return say_error(io, "held", &message, next, parsed.json, Exit::Failed);
             }
             let found = clean::clean(&house.kept, remove);
-            show(io, parsed.json, &found, |found| clean::render(found));
+            show(io, parsed.json, found.as_slice(), clean::render);
             if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
         }
-        Verb::Schema => {
-            let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
-            match parsed.words.as_slice() {
-                [name] if house.schemas.contains_key(name) => {
-                    io.json(&house.schemas.get(name));
+        Alone::Schema => {
+            let schema = match parsed.words.as_slice() {
+                [name] => house.schemas.get(name),
+                [..] => None,
+            };
+            match schema {
+                Some(schema) => {
+                    io.json(schema);
                     Exit::Done
                 }
-                [..] => {
+                None => {
+                    let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
                     let message = format!("a schema has one of these names: {names}");
-                    say_error(io, "usage", &message, &super::parse::usage(Verb::Schema), parsed.json, Exit::Usage)
+                    say_error(io, "usage", &message, &usage(Verb::Schema), parsed.json, Exit::Usage)
                 }
             }
-        }
-        _ => {
-            let message = "this action needs an engine".to_owned();
-            say_error(io, "broken", &message, "report this as a defect", parsed.json, Exit::Failed)
         }
     }
 }
@@ -165,7 +161,13 @@ impl Counter<'_> {
                 self.view(&view);
                 Ok(Exit::Done)
             }
-            Errand::Alone => Ok(run_alone(self.parsed, self.io, house, Ok(Surroundings::default()))),
+            Errand::Alone(alone) => {
+                let surroundings = match self.port.ask(Query::Surroundings).await? {
+                    View::Surroundings(found) => Ok(found),
+                    other => Err(unexpected(&other)),
+                };
+                Ok(run_alone(alone, self.parsed, self.io, house, surroundings))
+            }
         }
     }
 
@@ -183,9 +185,10 @@ impl Counter<'_> {
 
     async fn act(&mut self, action: Action, timeout: Option<Duration>) -> Result<Exit, Stop> {
         let until = stays_until(&action);
+        let word = if matches!(action, Action::Approve { .. }) { "run" } else { "resume" };
         let reply = self.send(action).await?;
         match until {
-            None => self.answered(&reply).await,
+            None => self.answered(&reply, word).await,
             Some(until) => {
                 self.progress(&reply.message);
                 let waited = self.stay(&reply.task, until, timeout).await?;
@@ -194,8 +197,8 @@ impl Counter<'_> {
         }
     }
 
-    /// The answer of an action that starts nothing this terminal stays for.
-    async fn answered(&mut self, reply: &Reply) -> Result<Exit, Stop> {
+    /// The answer of an action that starts nothing this terminal stays for; `word` would go on.
+    async fn answered(&mut self, reply: &Reply, word: &str) -> Result<Exit, Stop> {
         if self.parsed.json {
             self.io.json(reply);
             return Ok(Exit::Done);
@@ -205,7 +208,7 @@ impl Counter<'_> {
         let state = status(self.port, &reply.task).await?.state;
         let goes_on = matches!(state, TaskState::Planning | TaskState::Running | TaskState::Verifying);
         if goes_on && self.port.is_host() {
-            paper.next(&format!("planwright resume {}", reply.task), "go on; nothing runs when this command has ended");
+            paper.next(&format!("planwright {word} {}", reply.task), "go on; nothing runs when this command has ended");
         }
         self.io.print(paper.text());
         Ok(Exit::Done)
@@ -215,7 +218,7 @@ impl Counter<'_> {
         let exit = match (waited.left, until) {
             (Some(left), _) => left,
             (None, Until::Planned) if stands(&self.look(task).await?) => Exit::Done,
-            (None, Until::Settled) if still_to_decide(&waited.status.state) => Exit::Done,
+            (None, Until::Settled) if !ends_the_task(&waited.status) => Exit::Done,
             (None, Until::Planned | Until::Rest | Until::Settled) => Exit::of_task(&waited.status),
         };
         match until {
@@ -320,19 +323,7 @@ impl Counter<'_> {
             .into());
         }
         let reply = self.send(Action::Approve { task: Which::Task(view.task), revision, upto }).await?;
-        self.approved(&reply)
-    }
-
-    fn approved(&mut self, reply: &Reply) -> Result<Exit, Stop> {
-        if self.parsed.json {
-            self.io.json(reply);
-        } else {
-            let mut paper = Paper::new();
-            paper.block("", Tone::Plain, &reply.message);
-            paper.next(&format!("planwright run {}", reply.task), "run it");
-            self.io.print(paper.text());
-        }
-        Ok(Exit::Done)
+        self.answered(&reply, "run").await
     }
 
     async fn decide_the_only_one(&mut self, task: Which, accept: bool, reason: Option<String>) -> Result<Exit, Stop> {
@@ -412,16 +403,21 @@ fn stands(view: &ShowView) -> bool {
     view.approve.is_some() && view.questions.is_empty()
 }
 
-/// A decision was carried out and the task goes on as before: the command did what it was asked.
-fn still_to_decide(state: &TaskState) -> bool {
-    match state {
-        TaskState::AwaitingReview | TaskState::Running | TaskState::Paused | TaskState::Delayed { .. } => true,
+/// The last decision was among those carried out: the code is the task's. Otherwise the command did what it was asked,
+/// whatever else the task waits for.
+fn ends_the_task(status: &StatusView) -> bool {
+    match status.state {
+        TaskState::Done { .. } | TaskState::Failed { .. } => true,
+        TaskState::Blocked { .. } => {
+            status.hunks.pending == 0 && status.gates.iter().any(|gate| gate.work == "acceptance")
+        }
         TaskState::Planning
         | TaskState::AwaitingApproval
-        | TaskState::Blocked { .. }
+        | TaskState::Running
+        | TaskState::Paused
+        | TaskState::Delayed { .. }
         | TaskState::Verifying
-        | TaskState::Done { .. }
-        | TaskState::Failed { .. }
+        | TaskState::AwaitingReview
         | TaskState::Abandoned => false,
     }
 }

@@ -24,6 +24,9 @@ const SAT_OUT: Duration = Duration::from_secs(11 * 60);
 /// Writing an accepted hunk is a matter of milliseconds; after this the terminal says so and leaves.
 const TO_DISK: Duration = Duration::from_secs(10);
 
+/// A host that dies again and again is not waited for.
+const JOINS: u32 = 5;
+
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
@@ -58,10 +61,12 @@ pub async fn wait(
 ) -> Result<Waited, Refusal> {
     let begun = Instant::now();
     let mut updates = port.updates();
+    let mut joins = 0;
     loop {
         let status = match status(port, task).await {
             Ok(status) => status,
-            Err(refusal) if refusal.kind == RefusalKind::Broken && !port.is_host() => {
+            Err(refusal) if refusal.kind == RefusalKind::Broken && !port.is_host() && joins < JOINS => {
+                joins += 1;
                 rejoin(port, io, task, until).await?;
                 updates = port.updates();
                 continue;
@@ -70,8 +75,14 @@ pub async fn wait(
         };
         let reached = match until {
             Until::Planned => status.state != TaskState::Planning,
-            Until::Rest => rests(&status.state, (io.now)()),
-            Until::Settled => settled(port, &status).await? || begun.elapsed() > TO_DISK && status.hunks.pending > 0,
+            // A gate may be open, or a pause asked for, while another step still runs: it would die with this process.
+            Until::Rest => rests(&status.state, (io.now)()) && !(status.busy && port.is_host()),
+            Until::Settled if settled(port, &status).await? => true,
+            Until::Settled if begun.elapsed() > TO_DISK && status.hunks.pending > 0 => {
+                say(io, "not everything that was decided is on disk yet");
+                true
+            }
+            Until::Settled => false,
         };
         if reached {
             drain(&mut updates, io, task, quiet);

@@ -53,29 +53,15 @@ fn rows(journal: &[Recorded]) -> Vec<Row> {
     let mut memory = Memory::default();
     let mut rows: Vec<Row> = Vec::new();
     for recorded in journal {
-        match &recorded.event {
-            Event::Intended { effect, what, .. } => {
-                memory.intents.insert(effect.clone(), rows.len());
-                let said = memory.said.get(&effect.work);
-                let why = match what {
-                    Intent::Tool { .. } => said,
-                    Intent::Command { .. } => said.filter(|said| said.command),
-                    Intent::Model { .. }
-                    | Intent::Snapshot
-                    | Intent::Transform
-                    | Intent::Format
-                    | Intent::Outside { .. }
-                    | Intent::Write { .. } => None,
-                };
-                let why = why.map(|said| said.words.clone());
-                rows.push(Row { why, ..row(recorded, &effect.work, words::intent(what), RowClass::Tool) });
-            }
-            Event::Settled { effect, result } => {
-                if let Some(settled) = settle(&mut rows, &mut memory, recorded, effect, result) {
-                    rows.push(settled);
-                }
-            }
-            _ => rows.extend(plain(recorded)),
+        if let Event::Intended { effect, what, .. } = &recorded.event {
+            memory.intents.insert(effect.clone(), rows.len());
+            let why = memory.why(&effect.work, what);
+            rows.push(Row { why, ..row(recorded, &effect.work, words::intent(what), RowClass::Tool) });
+        } else if let Event::Settled { effect, result } = &recorded.event {
+            let found_out = settle(&mut rows, &mut memory, recorded, effect, result);
+            rows.extend(found_out);
+        } else {
+            rows.extend(plain(recorded));
         }
     }
     for index in memory.intents.into_values() {
@@ -84,6 +70,24 @@ fn rows(journal: &[Recorded]) -> Vec<Row> {
         }
     }
     rows
+}
+
+impl Memory {
+    /// Why an effect was started: what the model said when it called for it.
+    fn why(&self, work: &Work, what: &Intent) -> Option<String> {
+        let said = self.said.get(work)?;
+        let called = match what {
+            Intent::Tool { .. } => true,
+            Intent::Command { .. } => said.command,
+            Intent::Model { .. }
+            | Intent::Snapshot
+            | Intent::Transform
+            | Intent::Format
+            | Intent::Outside { .. }
+            | Intent::Write { .. } => false,
+        };
+        called.then(|| said.words.clone())
+    }
 }
 
 fn row(recorded: &Recorded, work: &Work, what: String, class: RowClass) -> Row {
@@ -97,7 +101,7 @@ fn of_task(recorded: &Recorded, what: String, class: RowClass) -> Row {
 /// Puts a result into the row of its intent. What a later process found out about a lost effect is recovery and gets
 /// a row of its own, at its own time.
 fn settle(
-    rows: &mut Vec<Row>,
+    rows: &mut [Row],
     memory: &mut Memory,
     recorded: &Recorded,
     effect: &EffectId,

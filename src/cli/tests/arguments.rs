@@ -1,6 +1,7 @@
 //! What command lines come to.
 
 use crate::cli::act::{Errand, errand};
+use crate::cli::table::ACTIONS;
 use crate::cli::{Here, NotAnAction, parse};
 use crate::domain::ids::TaskId;
 use std::ffi::OsString;
@@ -167,4 +168,14 @@ fn help_comes_from_the_table() {
       planwright gate g2 deny --comment "not on a Friday"
       planwright gate k3xf g1 allow --for-plan
     "#);
+}
+
+proptest::proptest! {
+    /// Whatever is typed comes to something or is refused with a next step.
+    #[test]
+    fn no_line_is_too_odd(row in 0..ACTIONS.len(), words in proptest::collection::vec("[a-z0-9:é-]{0,9}|--?[a-z]{1,6}|g1|allow|h1a2b3c4d|r2|k3xf", 0..5)) {
+        let quoted = shell_words::join(&words);
+        let said = read(&format!("{} {quoted}", ACTIONS[row].terminal));
+        proptest::prop_assert!(!said.starts_with('!') || said.contains("\nnext: planwright "), "{said}");
+    }
 }

@@ -101,25 +101,36 @@ impl Fake {
     }
 }
 
-/// A remote host that dies once: until it is joined again it cannot be asked.
-pub struct Dying {
-    /// The engine that takes over.
-    pub heir: EngineHandle,
-    /// It has been joined.
-    pub joined: AtomicBool,
+/// A host in another process, alive or about to die; whoever joins after its death is host.
+pub struct Remote {
+    engine: EngineHandle,
+    dies: bool,
+    joined: AtomicBool,
 }
 
-impl Port for Dying {
+impl Remote {
+    /// It outlives the test.
+    pub fn living(fake: &Fake) -> Self {
+        Self { engine: fake.handle.clone(), dies: false, joined: AtomicBool::new(false) }
+    }
+
+    /// It is gone as soon as somebody looks.
+    pub fn dying(fake: &Fake) -> Self {
+        Self { dies: true, ..Self::living(fake) }
+    }
+}
+
+impl Port for Remote {
     fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
-        Box::pin(EngineHandle::act(&self.heir, actor, action))
+        Port::act(&self.engine, actor, action)
     }
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
-        Box::pin(async move { self.heir.desk().answer(&query) })
+        Port::ask(&self.engine, query)
     }
 
     fn updates(&self) -> broadcast::Receiver<Update> {
-        EngineHandle::updates(&self.heir)
+        Port::updates(&self.engine)
     }
 
     fn is_host(&self) -> bool {
@@ -128,7 +139,7 @@ impl Port for Dying {
 
     fn lost(&self) -> Fut<'_, ()> {
         Box::pin(async {
-            if self.joined.load(Ordering::SeqCst) {
+            if !self.dies || self.joined.load(Ordering::SeqCst) {
                 std::future::pending::<()>().await;
             }
         })
@@ -155,9 +166,14 @@ impl Write for Buffer {
 }
 
 impl Buffer {
-    /// What was written, without styles.
+    /// What was written.
+    pub fn raw(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// The same without styles.
     pub fn text(&self) -> String {
-        anstream::adapter::strip_str(&String::from_utf8(self.0.lock().unwrap().clone()).unwrap()).to_string()
+        anstream::adapter::strip_str(&self.raw()).to_string()
     }
 }
 

@@ -218,6 +218,20 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
 }
 
 #[test]
+fn a_journal_can_be_looked_at_after_each_event() {
+    for length in 1..=story().len() {
+        let mut events = story();
+        events.truncate(length);
+        let told = || vec![dossier("k3xf", events.clone(), TaskState::Running)];
+        let rows = shown(told(), Query::Timeline { task: only(), mode: Mode::Full });
+        let unsettled = rows.matches(" — no result").count();
+        let desk = Desk { tasks: told().into_iter().map(Arc::new).collect(), ..Desk::default() };
+        assert_eq!(unsettled, desk.tasks[0].task.in_flight().count(), "after {length} events:\n{rows}");
+        assert!(shown(told(), Query::Status { task: only() }).starts_with("k3xf  running  make retries"));
+    }
+}
+
+#[test]
 fn removed_lines_are_red_and_added_ones_green() {
     let mut paper = render::Paper::new();
     render::review::hunk(&mut paper, &hunk("h00000001", HunkState::Open, None));
@@ -303,6 +317,7 @@ fn the_doctor_says_what_is_there_and_how_to_connect_a_model() {
     ");
 }
 
+#[cfg(unix)]
 #[test]
 fn clean_lists_and_removes_only_what_it_is_told() {
     let place = tempfile::tempdir().unwrap();

@@ -1,15 +1,17 @@
 //! Command lines served against an engine that plays a script: what is said, what is waited for, with which code it ends.
 
 use super::fake::*;
-use crate::cli::{Exit, Port};
-use crate::desk::Dossier;
+use crate::cli::clean::Kept;
+use crate::cli::{Exit, House, Needs, parse, run_alone};
 use crate::desk::fixture::*;
+use crate::desk::{Dossier, Surroundings};
 use crate::domain::change::{Decision, HunkState};
-use crate::domain::task::event::{Author, Cause, Ending, Event, Outcome};
+use crate::domain::task::action::{Refusal, RefusalKind};
+use crate::domain::task::event::{Author, Cause, Ending, Event, Outcome, Payload};
 use crate::domain::task::standing::TaskState;
 use insta::assert_snapshot;
+use std::ffi::OsString;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 fn at(state: TaskState) -> Dossier {
     let events = vec![(0, opened("make retries configurable")), (1, revised(1)), (2, approved(1))];
@@ -92,6 +94,29 @@ async fn run_stays_until_a_person_is_needed_and_says_what_goes_on() {
 }
 
 #[tokio::test]
+async fn what_still_runs_beside_a_gate_is_not_cut_short() {
+    let two = |second: Option<Outcome>| {
+        let mut events =
+            vec![(0, opened("g")), (1, revised(1)), (2, approved(1)), (3, gate_opened("g1", "cargo test"))];
+        events.push((4, Event::Began { work: step("tests"), attempt: 1, because: None }));
+        events.extend(second.map(|outcome| (5, Event::Ended { work: step("tests"), attempt: 1, outcome })));
+        dossier("k3xf", events, TaskState::Blocked { why: "w".to_owned(), next: "n".to_owned() })
+    };
+    let done = Outcome::Done { verified: true, summary: Payload::Inline(String::new()) };
+    let turn =
+        || vec![("running", at(TaskState::Running)), ("g1 waits", two(None)), ("tests: done", two(Some(done.clone())))];
+    let host = Fake::new(Some(at(TaskState::Paused)), vec![turn()]);
+    let mut screen_of_host = screen(None);
+    assert_eq!(serve("run", &host.handle, &mut screen_of_host).await, Exit::Waits);
+    assert!(screen_of_host.err.text().contains("tests: done"));
+    // Beside another host nothing dies with the terminal.
+    let other = Fake::new(Some(at(TaskState::Paused)), vec![turn()]);
+    let mut guest = screen(None);
+    assert_eq!(serve("run", &Remote::living(&other), &mut guest).await, Exit::Waits);
+    assert!(!guest.err.text().contains("tests: done"));
+}
+
+#[tokio::test]
 async fn with_json_there_is_one_value_and_no_progress() {
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![vec![("a", at(TaskState::Running)), ("b", at_gate())]]);
     let mut screen = screen(None);
@@ -123,39 +148,10 @@ async fn an_interrupt_ends_what_this_process_runs() {
 
 #[tokio::test]
 async fn an_interrupt_beside_another_host_only_stops_looking() {
-    struct Remote(crate::engine::EngineHandle);
-    impl Port for Remote {
-        fn act(
-            &self,
-            actor: crate::domain::task::Actor,
-            action: crate::domain::task::Action,
-        ) -> crate::ports::Fut<'_, Result<crate::domain::task::action::Reply, crate::domain::task::action::Refusal>>
-        {
-            Port::act(&self.0, actor, action)
-        }
-        fn ask(
-            &self,
-            query: crate::desk::Query,
-        ) -> crate::ports::Fut<'_, Result<crate::desk::View, crate::domain::task::action::Refusal>> {
-            Port::ask(&self.0, query)
-        }
-        fn updates(&self) -> tokio::sync::broadcast::Receiver<crate::engine::Update> {
-            Port::updates(&self.0)
-        }
-        fn is_host(&self) -> bool {
-            false
-        }
-        fn lost(&self) -> crate::ports::Fut<'_, ()> {
-            Port::lost(&self.0)
-        }
-        fn rejoin(&self) -> crate::ports::Fut<'_, Result<(), crate::domain::task::action::Refusal>> {
-            Port::rejoin(&self.0)
-        }
-    }
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![vec![("running", at(TaskState::Running))]]);
     let mut screen = screen(None);
     screen.io.interrupt.notify_one();
-    assert_eq!(serve("resume", &Remote(fake.handle.clone()), &mut screen).await, Exit::Interrupted);
+    assert_eq!(serve("resume", &Remote::living(&fake), &mut screen).await, Exit::Interrupted);
     assert_eq!(fake.actions(), ["resume"]);
     assert!(screen.err.text().contains("the task goes on in the other process"));
 }
@@ -165,7 +161,7 @@ async fn when_the_host_dies_the_terminal_takes_over() {
     let running = vec![("running", at(TaskState::Running))];
     let resumed = vec![("resumed", at(TaskState::Running)), ("rests", at(TaskState::AwaitingReview))];
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![running, resumed]);
-    let port = Dying { heir: fake.handle.clone(), joined: AtomicBool::new(false) };
+    let port = Remote::dying(&fake);
     let mut screen = screen(None);
     assert_eq!(serve("run", &port, &mut screen).await, Exit::Waits);
     assert_eq!(fake.actions(), ["run", "resume"]);
@@ -351,4 +347,63 @@ async fn errors_have_a_kind_a_message_and_a_next_step() {
     let mut unknown = screen(None);
     assert_eq!(serve("status --jsn", &fake.handle, &mut unknown).await, Exit::Usage);
     assert!(unknown.err.text().contains("a similar argument exists: '--json'"), "{}", unknown.err.text());
+}
+
+#[tokio::test]
+async fn json_holds_nothing_that_a_terminal_obeys_and_loses_nothing() {
+    let words = "a\u{1b}[2J\u{9b}2J\u{202e}b\u{7f}";
+    let fake = Fake::new(Some(dossier("k3xf", vec![(0, opened(words))], TaskState::Planning)), Vec::new());
+    let mut screen = screen(None);
+    assert_eq!(serve("status --json", &fake.handle, &mut screen).await, Exit::Done);
+    let text = screen.out.raw();
+    assert!(!text.chars().any(crate::cli::render::sanitize::is_obeyed), "{text:?}");
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["goal"]["words"].as_str(), Some(words));
+}
+
+/// An action without an engine: its exit code and all that it printed.
+fn alone(line: &str, house: &House, desk: Result<Surroundings, Refusal>) -> (Exit, String) {
+    let words = shell_words::split(&format!("planwright {line}")).unwrap();
+    let parsed = parse(words.into_iter().map(OsString::from)).unwrap();
+    let Needs::Nothing(which) = parsed.needs() else { panic!("{line} needs more") };
+    let mut screen = screen(None);
+    let exit = run_alone(which, &parsed, &mut screen.io, house, desk);
+    (exit, format!("{}{}", screen.out.text(), screen.err.text()))
+}
+
+#[test]
+fn schemas_are_printed_by_name() {
+    let schemas = [("plan".to_owned(), serde_json::json!({"type": "object"}))].into();
+    let house = House { schemas, ..House::default() };
+    let desk = || Ok(Surroundings::default());
+    assert_eq!(alone("schema plan", &house, desk()), (Exit::Done, "{\n  \"type\": \"object\"\n}\n".to_owned()));
+    let (exit, said) = alone("schema recipe", &house, desk());
+    assert_eq!(exit, Exit::Usage);
+    assert_eq!(
+        said,
+        "error (usage): a schema has one of these names: plan\nnext: planwright schema plan|config|tools\n"
+    );
+}
+
+#[test]
+fn nothing_is_removed_under_the_hands_of_a_host() {
+    let place = tempfile::tempdir().unwrap();
+    let kept = vec![Kept { what: "state".to_owned(), path: place.path().to_owned() }];
+    let house = House { kept, held_by: Some("process 12".to_owned()), ..House::default() };
+    let (exit, said) = alone("clean --yes", &house, Ok(Surroundings::default()));
+    assert_eq!(exit, Exit::Failed);
+    assert!(said.starts_with("error (held): process 12 works in this workspace; nothing was removed"), "{said}");
+    assert!(place.path().exists());
+}
+
+#[test]
+fn the_doctor_speaks_even_where_no_engine_does() {
+    let broken = Refusal {
+        kind: RefusalKind::Broken,
+        message: "the database is of a newer release".to_owned(),
+        next: "install it".to_owned(),
+    };
+    let (exit, said) = alone("doctor --json", &House::default(), Err(broken));
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((exit, value["problem"]["kind"].as_str()), (Exit::Failed, Some("broken")));
 }
