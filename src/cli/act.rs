@@ -4,7 +4,7 @@
 //! here. Absent: waiting and printing.
 
 use super::Here;
-use super::parse::{Alone, Parsed, usage};
+use super::parse::{Parsed, usage};
 use super::table::{Verb, Word, row};
 use crate::desk::{Mode, Query};
 use crate::domain::ids::*;
@@ -60,8 +60,6 @@ pub enum Errand {
     },
     /// A read.
     Read(Query),
-    /// An action that needs no engine.
-    Alone(Alone),
 }
 
 /// A command line that cannot be meant so.
@@ -183,10 +181,9 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             [from, to] => Ok(Errand::Read(Query::Compare { task, from: Some(*from), to: Some(*to) })),
             [..] => Err(misuse("two revisions at most".to_owned())),
         },
-        Verb::Schema => Ok(Errand::Alone(Alone::Schema)),
-        Verb::Doctor => Ok(Errand::Alone(Alone::Doctor)),
-        Verb::Clean => Ok(Errand::Alone(Alone::Clean)),
-        Verb::Tour => Err(misuse("the tour has a workspace and processes of its own".to_owned())),
+        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => {
+            Err(misuse("this action is served without an engine".to_owned()))
+        }
     }
 }
 

@@ -5,12 +5,13 @@
 
 use super::act::{Errand, Misuse, errand};
 use super::exit::Exit;
-use super::parse::{Alone, usage};
+use super::parse::{Alone, Needs, usage};
 use super::render::{Paper, Tone};
 use super::table::Verb;
 use super::wait::{Until, Waited, status, unexpected, wait};
-use super::{House, NotAnAction, Parsed, Port, Terminal, clean, doctor, render, walk};
+use super::{House, NotAnAction, Parsed, Port, Terminal, doctor, render, walk};
 use crate::desk::{Query, ShowView, StatusView, Surroundings, View};
+use crate::domain::change::HunkState;
 use crate::domain::ids::{RevisionRef, StepId, TaskId};
 use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
@@ -38,10 +39,44 @@ impl From<Misuse> for Stop {
     }
 }
 
-/// Runs an action that needs an engine.
-pub async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &House) -> Exit {
-    let mut desk = Counter { parsed, port, io };
-    let outcome = desk.serve(house).await;
+/// Serves a command line. `join` becomes the host of the workspace or joins the one there is; it is called only if the
+/// action needs that. The tour is served elsewhere.
+pub async fn serve(
+    parsed: &Parsed,
+    io: &mut Terminal,
+    house: &House,
+    join: impl AsyncFnOnce() -> Result<Box<dyn Port>, Refusal>,
+) -> Exit {
+    let as_json = parsed.json;
+    match parsed.needs() {
+        Needs::Engine => match join().await {
+            Ok(port) => run(parsed, port.as_ref(), io, house).await,
+            Err(refusal) => say_refusal(io, &refusal, as_json),
+        },
+        Needs::Nothing(Alone::Clean) => clean(parsed, io, house),
+        Needs::Nothing(Alone::Schema) => schema(parsed, io, house),
+        Needs::Nothing(Alone::Doctor) => {
+            let finding = doctor::find(&house.settings, surroundings(join).await);
+            show(io, as_json, &finding, doctor::render);
+            if finding.problem.is_some() { Exit::Failed } else { Exit::Done }
+        }
+        Needs::Tour => {
+            let message = "the tour has a workspace and processes of its own";
+            say_error(io, "usage", message, "planwright tour", as_json, Exit::Usage)
+        }
+    }
+}
+
+async fn surroundings(join: impl AsyncFnOnce() -> Result<Box<dyn Port>, Refusal>) -> Result<Surroundings, Refusal> {
+    match join().await?.ask(Query::Surroundings).await? {
+        View::Surroundings(found) => Ok(found),
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &House) -> Exit {
+    let mut counter = Counter { parsed, port, io };
+    let outcome = counter.serve(house).await;
     match outcome {
         Ok(exit) => exit,
         Err(Stop::Refused(refusal)) => say_refusal(io, &refusal, parsed.json),
@@ -49,49 +84,30 @@ pub async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &Ho
     }
 }
 
-/// Runs an action that needs none. `doctor` is handed what the desk says, or why it could not be asked.
-pub fn run_alone(
-    alone: Alone,
-    parsed: &Parsed,
-    io: &mut Terminal,
-    house: &House,
-    surroundings: Result<Surroundings, Refusal>,
-) -> Exit {
-    match alone {
-        Alone::Doctor => {
-            let finding = doctor::find(&house.settings, surroundings);
-            show(io, parsed.json, &finding, doctor::render);
-            if finding.problem.is_some() { Exit::Failed } else { Exit::Done }
-        }
-        Alone::Clean => {
-            let remove = parsed.has("yes");
-            if let (true, Some(holder)) = (remove, &house.held_by) {
-                let message = format!("{holder} works in this workspace; nothing was removed");
-                let next = "end it, then run planwright clean --yes";
-                return say_error(io, "held", &message, next, parsed.json, Exit::Failed);
-            }
-            let found = clean::clean(&house.kept, remove);
-            show(io, parsed.json, found.as_slice(), clean::render);
-            if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
-        }
-        Alone::Schema => {
-            let schema = match parsed.words.as_slice() {
-                [name] => house.schemas.get(name),
-                [..] => None,
-            };
-            match schema {
-                Some(schema) => {
-                    io.json(schema);
-                    Exit::Done
-                }
-                None => {
-                    let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
-                    let message = format!("a schema has one of these names: {names}");
-                    say_error(io, "usage", &message, &usage(Verb::Schema), parsed.json, Exit::Usage)
-                }
-            }
-        }
+fn clean(parsed: &Parsed, io: &mut Terminal, house: &House) -> Exit {
+    let remove = parsed.has("yes");
+    if let (true, Some(holder)) = (remove, &house.held_by) {
+        let message = format!("{holder} works in this workspace; nothing was removed");
+        let next = "end it, then run planwright clean --yes";
+        return say_error(io, "held", &message, next, parsed.json, Exit::Failed);
     }
+    let found = super::clean::clean(&house.kept, remove);
+    show(io, parsed.json, found.as_slice(), super::clean::render);
+    if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
+}
+
+fn schema(parsed: &Parsed, io: &mut Terminal, house: &House) -> Exit {
+    let schema = match parsed.words.as_slice() {
+        [name] => house.schemas.get(name),
+        [..] => None,
+    };
+    let Some(schema) = schema else {
+        let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
+        let message = format!("a schema has one of these names: {names}");
+        return say_error(io, "usage", &message, &usage(Verb::Schema), parsed.json, Exit::Usage);
+    };
+    io.json(schema);
+    Exit::Done
 }
 
 /// Says help, version or a usage error.
@@ -160,13 +176,6 @@ impl Counter<'_> {
                 let view = self.port.ask(query).await?;
                 self.view(&view);
                 Ok(Exit::Done)
-            }
-            Errand::Alone(alone) => {
-                let surroundings = match self.port.ask(Query::Surroundings).await? {
-                    View::Surroundings(found) => Ok(found),
-                    other => Err(unexpected(&other)),
-                };
-                Ok(run_alone(alone, self.parsed, self.io, house, surroundings))
             }
         }
     }
@@ -300,7 +309,9 @@ impl Counter<'_> {
         };
         let named = view.revision.clone();
         let Some(revision) = named.filter(|_| !view.problems.iter().any(|p| p.severity == Severity::Error)) else {
-            self.view(&View::Show(Box::new(view.clone())));
+            if !self.parsed.json {
+                self.view(&View::Show(Box::new(view.clone())));
+            }
             return Err(Refusal {
                 kind: RefusalKind::Plan,
                 message: "the plan has errors, or none is written yet; it cannot be approved".to_owned(),
@@ -363,7 +374,7 @@ impl Counter<'_> {
         let View::Review(review) = &view else {
             return Err(unexpected(&view).into());
         };
-        let to_decide = review.hunks.iter().any(|hunk| hunk.pending || all);
+        let to_decide = review.hunks.iter().any(|hunk| hunk.pending || all && hunk.state == HunkState::Open);
         if !self.io.interactive || self.parsed.json || !to_decide {
             self.view(&view);
             return Ok(Exit::Done);

@@ -75,8 +75,7 @@ pub async fn wait(
         };
         let reached = match until {
             Until::Planned => status.state != TaskState::Planning,
-            // A gate may be open, or a pause asked for, while another step still runs: it would die with this process.
-            Until::Rest => rests(&status.state, (io.now)()) && !(status.busy && port.is_host()),
+            Until::Rest => rests(&status, (io.now)(), port.is_host()),
             Until::Settled if settled(port, &status).await? => true,
             Until::Settled if begun.elapsed() > TO_DISK && status.hunks.pending > 0 => {
                 say(io, "not everything that was decided is on disk yet");
@@ -134,17 +133,16 @@ pub fn unexpected(_: &View) -> Refusal {
     }
 }
 
-fn rests(state: &TaskState, now: Time) -> bool {
-    match state {
+/// It waits for a person or is over. A gate may be open, or a pause asked for, while another step still runs; where this
+/// process is the host that step would die with it, and is let finish.
+fn rests(status: &StatusView, now: Time, is_host: bool) -> bool {
+    match &status.state {
         TaskState::Planning | TaskState::Running | TaskState::Verifying => false,
         TaskState::Delayed { until } => until.since(now) > u64::try_from(SAT_OUT.as_millis()).unwrap_or(u64::MAX),
-        TaskState::AwaitingApproval
-        | TaskState::Paused
-        | TaskState::Blocked { .. }
-        | TaskState::AwaitingReview
-        | TaskState::Done { .. }
-        | TaskState::Failed { .. }
-        | TaskState::Abandoned => true,
+        TaskState::AwaitingApproval | TaskState::Paused | TaskState::Blocked { .. } | TaskState::AwaitingReview => {
+            !(is_host && status.busy)
+        }
+        TaskState::Done { .. } | TaskState::Failed { .. } | TaskState::Abandoned => true,
     }
 }
 

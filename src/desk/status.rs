@@ -134,13 +134,16 @@ fn gate(task: &TaskId, gate: &Gate) -> GateView {
             None,
         ),
         Ask::Failed { .. } => (vec![answer("allow", "go on without it"), answer("deny", "stop here")], None),
-        Ask::Question { .. } => (
+        Ask::Question { .. } if gate.work == Work::Planning => (
             vec![
                 choice(format!("planwright answer {task} \"…\""), "answer it"),
                 answer("deny", "leave it unanswered; it becomes an assumption"),
             ],
             None,
         ),
+        Ask::Question { .. } => {
+            (vec![answer("allow --comment \"…\"", "answer it"), answer("deny", "give no answer")], None)
+        }
     };
     GateView { gate: id.clone(), work: gate.work.to_string(), asked: asked(gate), detail, answers }
 }

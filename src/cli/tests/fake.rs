@@ -1,6 +1,6 @@
 //! An engine that plays a script, and a terminal whose both sides are buffers.
 
-use crate::cli::{Exit, House, Port, Terminal, parse, run, say_not_an_action};
+use crate::cli::{self, Exit, House, Port, Terminal, parse, say_not_an_action};
 use crate::desk::fixture::anna;
 use crate::desk::{Desk, Dossier, Query, View};
 use crate::domain::ids::{TaskId, Time};
@@ -46,8 +46,7 @@ pub type Turn = Vec<(&'static str, Dossier)>;
 
 /// An engine that plays a script: the n-th action is answered by the n-th turn; a turn that is missing refuses.
 pub struct Fake {
-    /// What the terminal holds.
-    pub handle: EngineHandle,
+    handle: EngineHandle,
     /// What it was asked to do.
     pub seen: Arc<Mutex<Vec<Action>>>,
 }
@@ -91,6 +90,11 @@ impl Fake {
             }
         });
         Self { handle, seen }
+    }
+
+    /// What the terminal holds of it.
+    pub fn port(&self) -> EngineHandle {
+        self.handle.clone()
     }
 
     /// The actions, by name.
@@ -202,11 +206,16 @@ pub fn screen(typed: Option<&'static str>) -> Screen {
     Screen { io, out, err }
 }
 
-/// Runs a command line against a port.
-pub async fn serve(line: &str, port: &dyn Port, screen: &mut Screen) -> Exit {
+/// Serves a command line with a port, or without one that could be joined.
+pub async fn serve_in(house: &House, line: &str, port: Result<Box<dyn Port>, Refusal>, screen: &mut Screen) -> Exit {
     let words = shell_words::split(&format!("planwright {line}")).unwrap();
     match parse(words.into_iter().map(OsString::from)) {
-        Ok(parsed) => run(&parsed, port, &mut screen.io, &House::default()).await,
+        Ok(parsed) => cli::serve(&parsed, &mut screen.io, house, async || port).await,
         Err(not) => say_not_an_action(&mut screen.io, &not),
     }
+}
+
+/// The same where nothing but the port matters.
+pub async fn serve(line: &str, port: impl Port + 'static, screen: &mut Screen) -> Exit {
+    serve_in(&House::default(), line, Ok(Box::new(port)), screen).await
 }

@@ -7,8 +7,9 @@ use crate::desk::fixture::*;
 use crate::desk::{Desk, Dossier, Mode, Query, Surroundings};
 use crate::domain::agent::dialogue::ModelInfo;
 use crate::domain::change::{Decision, Flag, HunkState};
+use crate::domain::ids::{GateId, Work};
 use crate::domain::task::action::{Refusal, RefusalKind, Which};
-use crate::domain::task::event::{Ending, Event};
+use crate::domain::task::event::{Ask, Cause, Ending, Event, Outcome, Payload};
 use crate::domain::task::facts::Rung;
 use crate::domain::task::standing::TaskState;
 use insta::assert_snapshot;
@@ -229,6 +230,54 @@ fn a_journal_can_be_looked_at_after_each_event() {
         assert_eq!(unsettled, desk.tasks[0].task.in_flight().count(), "after {length} events:\n{rows}");
         assert!(shown(told(), Query::Status { task: only() }).starts_with("k3xf  running  make retries"));
     }
+}
+
+#[test]
+fn every_command_that_is_offered_can_be_run() {
+    let ask = |work: Work, ask: Ask| Event::GateOpened { gate: GateId::new("g1"), work, ask };
+    let of = |id: &str| crate::domain::ids::EffectId { work: step(id), attempt: 1, n: 1 };
+    let run = || command("cargo test");
+    let asks = [
+        Ask::Command { command: run(), outside: false, rung: Rung::Copy },
+        Ask::Command { command: run(), outside: true, rung: Rung::Copy },
+        Ask::Person { question: "fine?".to_owned(), who: "anyone".to_owned() },
+        Ask::Ambiguous { effect: of("policy"), command: run() },
+        Ask::Changed { difference: Payload::Inline("-a\n+b".to_owned()) },
+        Ask::Exceeds { reason: "9 files".to_owned() },
+        Ask::Failed { cause: Cause::Check, message: "no".to_owned() },
+        Ask::Question { question: "which?".to_owned() },
+    ];
+    let begun = || vec![(0, opened("g")), (1, revised(1)), (2, approved(1))];
+    let mut events: Vec<Vec<(i64, Event)>> = Vec::new();
+    for question in asks {
+        for work in [Work::Planning, step("policy")] {
+            let mut told = begun();
+            told.push((3, ask(work, question.clone())));
+            events.push(told);
+        }
+    }
+    let causes = [Cause::Check, Cause::Budget, Cause::Policy, Cause::Conflict, Cause::Timeout];
+    for work in [Work::Planning, Work::Acceptance, step("policy")] {
+        for cause in causes {
+            let mut told = begun();
+            let outcome = Outcome::Failed { cause, message: "no".to_owned(), ended: None };
+            told.push((3, Event::Began { work: work.clone(), attempt: 1, because: None }));
+            told.push((4, Event::Ended { work: work.clone(), attempt: 1, outcome }));
+            events.push(told);
+        }
+    }
+    let blocked = || TaskState::Blocked { why: "w".to_owned(), next: "n".to_owned() };
+    let mut offered = 0;
+    for told in events {
+        let text = shown(vec![dossier("k3xf", told, blocked())], Query::Status { task: only() });
+        for line in text.lines().filter_map(|line| line.trim().strip_prefix("planwright ")) {
+            let command = line.split("  ").next().unwrap();
+            let said = super::arguments::read(command);
+            assert!(!said.starts_with('!') && said.contains("k3xf"), "{command}: {said}");
+            offered += 1;
+        }
+    }
+    assert!(offered > 90, "{offered}");
 }
 
 #[test]

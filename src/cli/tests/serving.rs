@@ -2,15 +2,14 @@
 
 use super::fake::*;
 use crate::cli::clean::Kept;
-use crate::cli::{Exit, House, Needs, parse, run_alone};
+use crate::cli::{Exit, House};
+use crate::desk::Dossier;
 use crate::desk::fixture::*;
-use crate::desk::{Dossier, Surroundings};
 use crate::domain::change::{Decision, HunkState};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::event::{Author, Cause, Ending, Event, Outcome, Payload};
 use crate::domain::task::standing::TaskState;
 use insta::assert_snapshot;
-use std::ffi::OsString;
 use std::sync::Arc;
 
 fn at(state: TaskState) -> Dossier {
@@ -52,7 +51,7 @@ fn check_exit(last: Dossier, expect: Exit) {
     let exit = runtime.block_on(async {
         let turn = vec![("goes on", at(TaskState::Running)), ("moves", at(TaskState::Verifying)), ("rests", last)];
         let fake = Fake::new(Some(at(TaskState::Running)), vec![turn]);
-        serve("run", &fake.handle, &mut screen(None)).await
+        serve("run", fake.port(), &mut screen(None)).await
     });
     assert_eq!(exit, expect);
 }
@@ -84,7 +83,7 @@ async fn run_stays_until_a_person_is_needed_and_says_what_goes_on() {
     ];
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![turn]);
     let mut screen = screen(None);
-    assert_eq!(serve("run", &fake.handle, &mut screen).await, Exit::Waits);
+    assert_eq!(serve("run", fake.port(), &mut screen).await, Exit::Waits);
     assert_snapshot!(screen.err.text(), @"
     running
       policy: asks openai/qwen
@@ -107,12 +106,12 @@ async fn what_still_runs_beside_a_gate_is_not_cut_short() {
         || vec![("running", at(TaskState::Running)), ("g1 waits", two(None)), ("tests: done", two(Some(done.clone())))];
     let host = Fake::new(Some(at(TaskState::Paused)), vec![turn()]);
     let mut screen_of_host = screen(None);
-    assert_eq!(serve("run", &host.handle, &mut screen_of_host).await, Exit::Waits);
+    assert_eq!(serve("run", host.port(), &mut screen_of_host).await, Exit::Waits);
     assert!(screen_of_host.err.text().contains("tests: done"));
     // Beside another host nothing dies with the terminal.
     let other = Fake::new(Some(at(TaskState::Paused)), vec![turn()]);
     let mut guest = screen(None);
-    assert_eq!(serve("run", &Remote::living(&other), &mut guest).await, Exit::Waits);
+    assert_eq!(serve("run", Remote::living(&other), &mut guest).await, Exit::Waits);
     assert!(!guest.err.text().contains("tests: done"));
 }
 
@@ -120,7 +119,7 @@ async fn what_still_runs_beside_a_gate_is_not_cut_short() {
 async fn with_json_there_is_one_value_and_no_progress() {
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![vec![("a", at(TaskState::Running)), ("b", at_gate())]]);
     let mut screen = screen(None);
-    assert_eq!(serve("run --json", &fake.handle, &mut screen).await, Exit::Waits);
+    assert_eq!(serve("run --json", fake.port(), &mut screen).await, Exit::Waits);
     let value: serde_json::Value = serde_json::from_str(&screen.out.text()).unwrap();
     assert_eq!((value["view"].as_str(), value["words"].as_str()), (Some("status"), Some("blocked")));
     assert_eq!(screen.err.text(), "");
@@ -131,7 +130,7 @@ async fn a_time_limit_leaves_a_task_that_can_be_resumed() {
     let running = vec![("running", at(TaskState::Running))];
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![running, vec![("cancelled", at(TaskState::Paused))]]);
     let mut screen = screen(None);
-    assert_eq!(serve("run --timeout 20ms", &fake.handle, &mut screen).await, Exit::Over);
+    assert_eq!(serve("run --timeout 20ms", fake.port(), &mut screen).await, Exit::Over);
     assert_eq!(fake.actions(), ["run", "cancel"]);
     assert!(screen.err.text().ends_with("  the time is up; what ran was ended\n  next: planwright resume k3xf\n"));
 }
@@ -142,7 +141,7 @@ async fn an_interrupt_ends_what_this_process_runs() {
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![running, vec![("cancelled", at(TaskState::Paused))]]);
     let mut screen = screen(None);
     screen.io.interrupt.notify_one();
-    assert_eq!(serve("resume", &fake.handle, &mut screen).await, Exit::Interrupted);
+    assert_eq!(serve("resume", fake.port(), &mut screen).await, Exit::Interrupted);
     assert_eq!(fake.actions(), ["resume", "cancel"]);
 }
 
@@ -151,7 +150,7 @@ async fn an_interrupt_beside_another_host_only_stops_looking() {
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![vec![("running", at(TaskState::Running))]]);
     let mut screen = screen(None);
     screen.io.interrupt.notify_one();
-    assert_eq!(serve("resume", &Remote::living(&fake), &mut screen).await, Exit::Interrupted);
+    assert_eq!(serve("resume", Remote::living(&fake), &mut screen).await, Exit::Interrupted);
     assert_eq!(fake.actions(), ["resume"]);
     assert!(screen.err.text().contains("the task goes on in the other process"));
 }
@@ -163,7 +162,7 @@ async fn when_the_host_dies_the_terminal_takes_over() {
     let fake = Fake::new(Some(at(TaskState::Paused)), vec![running, resumed]);
     let port = Remote::dying(&fake);
     let mut screen = screen(None);
-    assert_eq!(serve("run", &port, &mut screen).await, Exit::Waits);
+    assert_eq!(serve("run", port, &mut screen).await, Exit::Waits);
     assert_eq!(fake.actions(), ["run", "resume"]);
     assert!(screen.err.text().contains("taking over"));
 }
@@ -173,7 +172,7 @@ async fn a_plan_that_stands_is_shown_with_how_to_approve_it() {
     let turn = vec![("k3xf opened", planning()), ("asks", planning()), ("r1", planned())];
     let fake = Fake::new(None, vec![turn]);
     let mut screen = screen(None);
-    assert_eq!(serve("plan 'make retries configurable'", &fake.handle, &mut screen).await, Exit::Done);
+    assert_eq!(serve("plan 'make retries configurable'", fake.port(), &mut screen).await, Exit::Done);
     assert!(
         screen.out.text().ends_with("next: planwright approve k3xf --revision r1-1f2c81d04a7e  approve exactly this\n")
     );
@@ -184,13 +183,13 @@ async fn a_plan_that_stands_is_shown_with_how_to_approve_it() {
 async fn a_plan_with_a_question_waits() {
     let asks = Dossier { page: Some(Arc::new(page("# T\n> question: how often?\n"))), ..planned() };
     let fake = Fake::new(None, vec![vec![("opened", planning()), ("r1", asks)]]);
-    assert_eq!(serve("plan g", &fake.handle, &mut screen(None)).await, Exit::Waits);
+    assert_eq!(serve("plan g", fake.port(), &mut screen(None)).await, Exit::Waits);
 }
 
 #[tokio::test]
 async fn plan_run_does_not_approve_what_nobody_has_seen() {
     let fake = Fake::new(None, vec![vec![("opened", planning()), ("r1", planned())]]);
-    assert_eq!(serve("plan g --run", &fake.handle, &mut screen(None)).await, Exit::Waits);
+    assert_eq!(serve("plan g --run", fake.port(), &mut screen(None)).await, Exit::Waits);
     assert_eq!(fake.actions(), ["plan"]);
 }
 
@@ -200,7 +199,7 @@ async fn plan_run_asks_a_person_and_goes_on() {
     let ran = vec![("runs", at(TaskState::Running)), ("done", at(TaskState::AwaitingReview))];
     let fake = Fake::new(None, vec![vec![("opened", planning()), ("r1", planned())], approved, ran]);
     let mut screen = screen(Some("y\n"));
-    assert_eq!(serve("plan g --run", &fake.handle, &mut screen).await, Exit::Waits);
+    assert_eq!(serve("plan g --run", fake.port(), &mut screen).await, Exit::Waits);
     assert_eq!(fake.actions(), ["plan", "approve", "run"]);
     assert!(screen.out.text().contains("approve r1-1f2c81d04a7e? [y/N] "));
 }
@@ -219,7 +218,7 @@ async fn plan_run_takes_a_document_of_the_callers_own_as_approved() {
     let script = vec![vec![("opened", own(planned()))], vec![("approved", at(TaskState::Running))], ran];
     let fake = Fake::new(None, script);
     let line = format!("plan g --run --document {}", file.display());
-    assert_eq!(serve(&line, &fake.handle, &mut screen(None)).await, Exit::Done);
+    assert_eq!(serve(&line, fake.port(), &mut screen(None)).await, Exit::Done);
     assert_eq!(fake.actions(), ["plan", "approve", "run"]);
 }
 
@@ -227,18 +226,30 @@ async fn plan_run_takes_a_document_of_the_callers_own_as_approved() {
 async fn an_approval_without_a_revision_shows_it_and_asks() {
     let fake = Fake::new(Some(planned()), vec![vec![("approved r1", at(TaskState::Running))]]);
     let mut nobody = screen(None);
-    assert_eq!(serve("approve", &fake.handle, &mut nobody).await, Exit::Usage);
+    assert_eq!(serve("approve", fake.port(), &mut nobody).await, Exit::Usage);
     assert_snapshot!(nobody.err.text(), @"
     error (usage): an approval names its revision; the document is r1-1f2c81d04a7e
     next: planwright approve k3xf --revision r1-1f2c81d04a7e
     ");
     assert!(nobody.out.text().contains("changes src/net.rs (policy)"));
     let mut refusing = screen(Some("n\n"));
-    assert_eq!(serve("approve", &fake.handle, &mut refusing).await, Exit::Waits);
+    assert_eq!(serve("approve", fake.port(), &mut refusing).await, Exit::Waits);
     assert!(fake.actions().is_empty());
     let mut agreeing = screen(Some("y\n"));
-    assert_eq!(serve("approve", &fake.handle, &mut agreeing).await, Exit::Done);
+    assert_eq!(serve("approve", fake.port(), &mut agreeing).await, Exit::Done);
     assert_eq!(fake.actions(), ["approve"]);
+}
+
+#[tokio::test]
+async fn a_plan_with_errors_is_not_approved_and_json_stays_one_value() {
+    let text = "# T\n- after: polcy\n";
+    let broken = crate::desk::Page { problems: vec![error_at(text, "polcy")], ..page(text) };
+    let fake = Fake::new(Some(Dossier { page: Some(Arc::new(broken)), ..planned() }), Vec::new());
+    let mut screen = screen(None);
+    assert_eq!(serve("approve --yes --json", fake.port(), &mut screen).await, Exit::Waits);
+    let value: serde_json::Value = serde_json::from_str(&screen.out.text()).unwrap();
+    assert_eq!(value["error"]["kind"].as_str(), Some("plan"));
+    assert!(fake.actions().is_empty());
 }
 
 #[tokio::test]
@@ -253,7 +264,7 @@ async fn accept_stays_until_the_text_is_on_disk_and_the_checks_have_run() {
     ];
     let fake = Fake::new(Some(with_hunks(TaskState::AwaitingReview, pending())), vec![turn]);
     let mut screen = screen(None);
-    assert_eq!(serve("accept", &fake.handle, &mut screen).await, Exit::Done);
+    assert_eq!(serve("accept", fake.port(), &mut screen).await, Exit::Done);
     assert!(screen.out.text().starts_with("k3xf  done (verified)"), "{}", screen.out.text());
 }
 
@@ -262,7 +273,7 @@ async fn several_hunks_are_listed_and_nothing_is_decided() {
     let two = vec![hunk("h00000001", HunkState::Open, None), hunk("h00000002", HunkState::Open, None)];
     let fake = Fake::new(Some(with_hunks(TaskState::AwaitingReview, two)), Vec::new());
     let mut screen = screen(None);
-    assert_eq!(serve("accept", &fake.handle, &mut screen).await, Exit::Usage);
+    assert_eq!(serve("accept", fake.port(), &mut screen).await, Exit::Usage);
     assert!(fake.actions().is_empty());
     assert_snapshot!(screen.err.text(), @"
     error (several candidates): 2 hunks wait for a decision:
@@ -279,7 +290,7 @@ async fn a_walk_decides_hunk_by_hunk() {
     let desk = |n: usize| with_hunks(TaskState::AwaitingReview, open(n));
     let fake = Fake::new(Some(desk(0)), vec![vec![("accepted", desk(1))], vec![("rejected", desk(2))]]);
     let mut screen = screen(Some("?\ny\nn the name is taken\nq\n"));
-    assert_eq!(serve("review", &fake.handle, &mut screen).await, Exit::Done);
+    assert_eq!(serve("review", fake.port(), &mut screen).await, Exit::Done);
     let sent = serde_json::to_string(&*fake.seen.lock().unwrap()).unwrap();
     assert_eq!(
         sent,
@@ -299,7 +310,7 @@ async fn a_walk_takes_the_rest_of_a_file_but_for_uncertain_hunks() {
     let left = vec![hunks[1].clone()];
     let script = vec![vec![("accepted", with_hunks(TaskState::AwaitingReview, left))]];
     let fake = Fake::new(Some(with_hunks(TaskState::AwaitingReview, hunks)), script);
-    assert_eq!(serve("review", &fake.handle, &mut screen(Some("a\ns\n"))).await, Exit::Done);
+    assert_eq!(serve("review", fake.port(), &mut screen(Some("a\ns\n"))).await, Exit::Done);
     let sent = serde_json::to_string(&*fake.seen.lock().unwrap()).unwrap();
     assert!(sent.contains(r#"["h00000001","h00000003"]"#), "{sent}");
 }
@@ -309,7 +320,7 @@ async fn review_without_a_terminal_lists() {
     let hunks = vec![hunk("h00000001", HunkState::Open, None)];
     let fake = Fake::new(Some(with_hunks(TaskState::AwaitingReview, hunks)), Vec::new());
     let mut screen = screen(None);
-    assert_eq!(serve("review", &fake.handle, &mut screen).await, Exit::Done);
+    assert_eq!(serve("review", fake.port(), &mut screen).await, Exit::Done);
     assert!(screen.out.text().contains("h00000001 src/net.rs:4"));
 }
 
@@ -317,7 +328,7 @@ async fn review_without_a_terminal_lists() {
 async fn a_gate_is_decided_at_once_and_the_way_on_is_named() {
     let fake = Fake::new(Some(at_gate()), vec![vec![("g1 allowed", at(TaskState::Running))]]);
     let mut screen = screen(None);
-    assert_eq!(serve("gate g1 allow", &fake.handle, &mut screen).await, Exit::Done);
+    assert_eq!(serve("gate g1 allow", fake.port(), &mut screen).await, Exit::Done);
     assert_snapshot!(screen.out.text(), @"
     g1 allowed
     next: planwright resume k3xf  go on; nothing runs when this command has ended
@@ -328,13 +339,13 @@ async fn a_gate_is_decided_at_once_and_the_way_on_is_named() {
 async fn errors_have_a_kind_a_message_and_a_next_step() {
     let fake = Fake::new(Some(at(TaskState::Paused)), Vec::new());
     let mut said = screen(None);
-    assert_eq!(serve("status zzzz", &fake.handle, &mut said).await, Exit::Usage);
+    assert_eq!(serve("status zzzz", fake.port(), &mut said).await, Exit::Usage);
     assert_snapshot!(said.err.text(), @"
     error (not found): there is no task `zzzz` here
     next: planwright tasks
     ");
     let mut json = screen(None);
-    assert_eq!(serve("skip --json", &fake.handle, &mut json).await, Exit::Usage);
+    assert_eq!(serve("skip --json", fake.port(), &mut json).await, Exit::Usage);
     assert_snapshot!(json.out.text(), @r#"
     {
       "error": {
@@ -345,7 +356,7 @@ async fn errors_have_a_kind_a_message_and_a_next_step() {
     }
     "#);
     let mut unknown = screen(None);
-    assert_eq!(serve("status --jsn", &fake.handle, &mut unknown).await, Exit::Usage);
+    assert_eq!(serve("status --jsn", fake.port(), &mut unknown).await, Exit::Usage);
     assert!(unknown.err.text().contains("a similar argument exists: '--json'"), "{}", unknown.err.text());
 }
 
@@ -354,20 +365,23 @@ async fn json_holds_nothing_that_a_terminal_obeys_and_loses_nothing() {
     let words = "a\u{1b}[2J\u{9b}2J\u{202e}b\u{7f}";
     let fake = Fake::new(Some(dossier("k3xf", vec![(0, opened(words))], TaskState::Planning)), Vec::new());
     let mut screen = screen(None);
-    assert_eq!(serve("status --json", &fake.handle, &mut screen).await, Exit::Done);
+    assert_eq!(serve("status --json", fake.port(), &mut screen).await, Exit::Done);
     let text = screen.out.raw();
     assert!(!text.chars().any(crate::cli::render::sanitize::is_obeyed), "{text:?}");
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["goal"]["words"].as_str(), Some(words));
 }
 
-/// An action without an engine: its exit code and all that it printed.
-fn alone(line: &str, house: &House, desk: Result<Surroundings, Refusal>) -> (Exit, String) {
-    let words = shell_words::split(&format!("planwright {line}")).unwrap();
-    let parsed = parse(words.into_iter().map(OsString::from)).unwrap();
-    let Needs::Nothing(which) = parsed.needs() else { panic!("{line} needs more") };
+/// An action where no engine can be reached: its exit code and all that it printed.
+fn alone(line: &str, house: &House) -> (Exit, String) {
+    let unreachable = Refusal {
+        kind: RefusalKind::Broken,
+        message: "the database is of a newer release".to_owned(),
+        next: "install it".to_owned(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut screen = screen(None);
-    let exit = run_alone(which, &parsed, &mut screen.io, house, desk);
+    let exit = runtime.block_on(serve_in(house, line, Err(unreachable), &mut screen));
     (exit, format!("{}{}", screen.out.text(), screen.err.text()))
 }
 
@@ -375,14 +389,9 @@ fn alone(line: &str, house: &House, desk: Result<Surroundings, Refusal>) -> (Exi
 fn schemas_are_printed_by_name() {
     let schemas = [("plan".to_owned(), serde_json::json!({"type": "object"}))].into();
     let house = House { schemas, ..House::default() };
-    let desk = || Ok(Surroundings::default());
-    assert_eq!(alone("schema plan", &house, desk()), (Exit::Done, "{\n  \"type\": \"object\"\n}\n".to_owned()));
-    let (exit, said) = alone("schema recipe", &house, desk());
-    assert_eq!(exit, Exit::Usage);
-    assert_eq!(
-        said,
-        "error (usage): a schema has one of these names: plan\nnext: planwright schema plan|config|tools\n"
-    );
+    assert_eq!(alone("schema plan", &house), (Exit::Done, "{\n  \"type\": \"object\"\n}\n".to_owned()));
+    let said = "error (usage): a schema has one of these names: plan\nnext: planwright schema plan|config|tools\n";
+    assert_eq!(alone("schema recipe", &house), (Exit::Usage, said.to_owned()));
 }
 
 #[test]
@@ -390,7 +399,7 @@ fn nothing_is_removed_under_the_hands_of_a_host() {
     let place = tempfile::tempdir().unwrap();
     let kept = vec![Kept { what: "state".to_owned(), path: place.path().to_owned() }];
     let house = House { kept, held_by: Some("process 12".to_owned()), ..House::default() };
-    let (exit, said) = alone("clean --yes", &house, Ok(Surroundings::default()));
+    let (exit, said) = alone("clean --yes", &house);
     assert_eq!(exit, Exit::Failed);
     assert!(said.starts_with("error (held): process 12 works in this workspace; nothing was removed"), "{said}");
     assert!(place.path().exists());
@@ -398,12 +407,8 @@ fn nothing_is_removed_under_the_hands_of_a_host() {
 
 #[test]
 fn the_doctor_speaks_even_where_no_engine_does() {
-    let broken = Refusal {
-        kind: RefusalKind::Broken,
-        message: "the database is of a newer release".to_owned(),
-        next: "install it".to_owned(),
-    };
-    let (exit, said) = alone("doctor --json", &House::default(), Err(broken));
+    let (exit, said) = alone("doctor --json", &House::default());
     let value: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((exit, value["problem"]["kind"].as_str()), (Exit::Failed, Some("broken")));
+    assert_eq!(alone("status", &House::default()).0, Exit::Failed);
 }
