@@ -5,13 +5,14 @@
 
 use super::exit::Exit;
 use super::render::{Paper, Tone};
-use super::{Port, Terminal};
+use super::{Port, Terminal, Update};
 use crate::desk::{Query, StatusView, View};
 use crate::domain::change::{Decision, HunkState};
 use crate::domain::ids::{TaskId, Time};
 use crate::domain::task::action::{Action, Refusal, RefusalKind, Which};
 use crate::domain::task::standing::TaskState;
 use std::time::Duration;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
@@ -104,7 +105,8 @@ pub async fn wait(
                 Err(RecvError::Closed) => tokio::time::sleep(LOOK.min(left)).await,
             },
             () = interrupt.notified() => return leave(port, io, task, Exit::Interrupted).await,
-            () = port.lost() => {
+            () = port.lost(), if joins < JOINS => {
+                joins += 1;
                 rejoin(port, io, task, until).await?;
                 updates = port.updates();
             }
@@ -207,12 +209,7 @@ fn say(io: &mut Terminal, line: &str) {
 }
 
 /// What was said before the wait ended and is still in the queue.
-fn drain(
-    updates: &mut tokio::sync::broadcast::Receiver<crate::engine::Update>,
-    io: &mut Terminal,
-    task: &TaskId,
-    quiet: bool,
-) {
+fn drain(updates: &mut Receiver<Update>, io: &mut Terminal, task: &TaskId, quiet: bool) {
     while let Ok(update) = updates.try_recv() {
         if !quiet && &update.task == task {
             say(io, &update.line);
