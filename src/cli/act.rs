@@ -60,8 +60,6 @@ pub enum Errand {
     },
     /// A read.
     Read(Query),
-    /// Answered without an engine.
-    Alone,
 }
 
 /// A command line that cannot be meant so.
@@ -151,15 +149,17 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             act(Action::Gate { task, gate: words.gate, answer, comment: text("comment") })
         }
         Verb::Answer => act(Action::Answer { task, words: next("the answer")?, question: words.number }),
-        Verb::Accept | Verb::Reject | Verb::Undo => {
-            let target = target(parsed, std::mem::take(&mut words.hunks), here).map_err(misuse)?;
-            let reason = text("reason");
-            match (parsed.verb, target) {
-                (Verb::Undo, target) => act(Action::Undo { task, target: target.unwrap_or(Target::All) }),
-                (Verb::Accept, Some(target)) => act(Action::Accept { task, target }),
-                (_, Some(target)) => act(Action::Reject { task, target, reason }),
-                (verb, None) => Ok(Errand::DecideTheOnlyOne { task, accept: verb == Verb::Accept, reason }),
-            }
+        Verb::Accept => match target(parsed, &words.hunks, here).map_err(misuse)? {
+            Some(target) => act(Action::Accept { task, target }),
+            None => Ok(Errand::DecideTheOnlyOne { task, accept: true, reason: None }),
+        },
+        Verb::Reject => match target(parsed, &words.hunks, here).map_err(misuse)? {
+            Some(target) => act(Action::Reject { task, target, reason: text("reason") }),
+            None => Ok(Errand::DecideTheOnlyOne { task, accept: false, reason: text("reason") }),
+        },
+        Verb::Undo => {
+            let target = target(parsed, &words.hunks, here).map_err(misuse)?;
+            act(Action::Undo { task, target: target.unwrap_or(Target::All) })
         }
         Verb::Review => Ok(Errand::Review { task, all: parsed.has("all") }),
         Verb::Tasks => Ok(Errand::Read(Query::Tasks)),
@@ -181,7 +181,9 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             [from, to] => Ok(Errand::Read(Query::Compare { task, from: Some(*from), to: Some(*to) })),
             [..] => Err(misuse("two revisions at most".to_owned())),
         },
-        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => Ok(Errand::Alone),
+        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => {
+            Err(misuse("this action is served without an engine".to_owned()))
+        }
     }
 }
 
@@ -259,10 +261,10 @@ fn answer(word: &str) -> Option<GateAnswer> {
     }
 }
 
-fn target(parsed: &Parsed, hunks: Vec<HunkId>, here: &Here) -> Result<Option<Target>, String> {
+fn target(parsed: &Parsed, hunks: &[HunkId], here: &Here) -> Result<Option<Target>, String> {
     let mut targets = Vec::new();
     if !hunks.is_empty() {
-        targets.push(Target::Hunks(hunks));
+        targets.push(Target::Hunks(hunks.to_vec()));
     }
     if let Some(file) = parsed.value("file") {
         targets.push(Target::File(here.path(file)?));

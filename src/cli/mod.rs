@@ -21,8 +21,8 @@ mod run;
 mod tests;
 
 pub use exit::Exit;
-pub use parse::{NotAnAction, Parsed, parse};
-pub use run::{run, run_alone, say_not_an_action, say_refusal};
+pub use parse::{Needs, NotAnAction, Parsed, parse};
+pub use run::{say_not_an_action, say_refusal, serve};
 pub use terminal::Terminal;
 
 use crate::desk::{Query, View};

@@ -33,10 +33,13 @@ impl Parsed {
         self.switches.get(name).and_then(|values| values.last()).map(String::as_str)
     }
 
-    /// Whether an engine is needed for it. What is not is answered by `run_alone`.
-    pub fn needs_engine(&self) -> bool {
+    /// What is needed to serve it.
+    pub fn needs(&self) -> Needs {
         match self.verb {
-            Verb::Schema | Verb::Clean | Verb::Doctor | Verb::Tour => false,
+            Verb::Schema => Needs::Nothing(Alone::Schema),
+            Verb::Clean => Needs::Nothing(Alone::Clean),
+            Verb::Doctor => Needs::Nothing(Alone::Doctor),
+            Verb::Tour => Needs::Tour,
             Verb::Plan
             | Verb::Show
             | Verb::Approve
@@ -62,20 +65,47 @@ impl Parsed {
             | Verb::Status
             | Verb::Timeline
             | Verb::Preview
-            | Verb::Compare => true,
+            | Verb::Compare => Needs::Engine,
         }
     }
 }
 
-/// A command line that is no action: help and version, which were asked for, or what is wrong and what was meant.
+/// What is needed to serve an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// An engine: `run`.
+    Engine,
+    /// No engine, or only if there is one: `run_alone`.
+    Nothing(Alone),
+    /// A sample project and processes of its own.
+    Tour,
+}
+
+/// An action that works where no engine does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the action of its name")]
+pub enum Alone {
+    Schema,
+    Clean,
+    Doctor,
+}
+
+/// A command line that is no action.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NotAnAction {
-    /// What to print.
-    pub text: String,
-    /// It was asked for and goes to standard output.
-    pub asked_for: bool,
-    /// It is to be said as JSON.
-    pub json: bool,
+pub enum NotAnAction {
+    /// Help or the version was asked for.
+    Asked(String),
+    /// Nothing was said at all: the help, as a hint.
+    Nothing(String),
+    /// What is wrong, what was perhaps meant, and where to look.
+    Wrong {
+        /// In a few lines.
+        message: String,
+        /// A command.
+        next: String,
+        /// It is to be said as JSON.
+        json: bool,
+    },
 }
 
 /// Takes a command line apart, the program's name first.
@@ -84,17 +114,12 @@ pub struct NotAnAction {
 /// Help, version, or a usage error.
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Parsed, NotAnAction> {
     let line: Vec<OsString> = line.into_iter().collect();
-    let json = line.iter().any(|word| word == "--json");
-    let matches = command().try_get_matches_from(line).map_err(|error| NotAnAction {
-        text: error.render().to_string(),
-        asked_for: matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion),
-        json,
-    })?;
+    let matches = command().try_get_matches_from(&line).map_err(|error| refused(&error, &line))?;
     let found = matches
         .subcommand()
         .and_then(|(name, matches)| ACTIONS.iter().find(|row| row.terminal == name).map(|row| (row, matches)));
     let Some((row, matches)) = found else {
-        return Err(NotAnAction { text: command().render_help().to_string(), asked_for: false, json });
+        return Err(NotAnAction::Nothing(command().render_help().to_string()));
     };
     let words = if row.words.is_empty() {
         Vec::new()
@@ -114,6 +139,28 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Parsed, NotAnAc
     Ok(Parsed { verb: row.verb, words, switches, json: matches.get_flag("json") })
 }
 
+/// In our form, with our next step in the place of clap's.
+fn refused(error: &clap::Error, line: &[OsString]) -> NotAnAction {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => NotAnAction::Asked(text),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => NotAnAction::Nothing(text),
+        _ => {
+            let message =
+                text.trim().trim_start_matches("error: ").trim_end_matches("For more information, try '--help'.");
+            let action = ACTIONS.iter().find(|row| line.iter().any(|word| word == row.terminal));
+            NotAnAction::Wrong {
+                message: message.trim_end().to_owned(),
+                next: match action {
+                    Some(row) => format!("planwright {} --help", row.terminal),
+                    None => "planwright --help".to_owned(),
+                },
+                json: line.iter().any(|word| word == "--json"),
+            }
+        }
+    }
+}
+
 /// The whole command line, built from the table.
 pub fn command() -> Command {
     Command::new("planwright")
@@ -121,6 +168,8 @@ pub fn command() -> Command {
         .about("A coding agent whose approved plan is a contract, and whose result you accept hunk by hunk")
         .after_help(format!("{SHAPES}\n\n{EXITS}"))
         .subcommand_required(true)
+        .arg_required_else_help(true)
+        .arg(Arg::new("json").long("json").global(true).action(ArgAction::SetTrue).help("answer in JSON"))
         .disable_help_subcommand(true)
         .subcommands(ACTIONS.iter().map(subcommand))
 }
@@ -131,11 +180,10 @@ fn subcommand(row: &Row) -> Command {
     let mut command = Command::new(row.terminal)
         .about(row.help)
         .override_usage(format!("planwright {} {} [--json]", row.terminal, row.usage()).replace("  ", " "))
-        .after_help(format!("Examples:\n{}", examples.join("\n")))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("answer in JSON"));
+        .after_help(format!("Examples:\n{}", examples.join("\n")));
     if !row.words.is_empty() {
-        let usage = row.words.iter().map(|word| word.usage()).collect::<Vec<_>>().join(" ");
-        command = command.arg(Arg::new("words").num_args(0..).value_name("WORDS").help(usage));
+        // One list for all words: clap cannot leave out a first one, and the usage line says what they are.
+        command = command.arg(Arg::new("words").num_args(0..).hide(true));
     }
     command.args(row.switches.iter().map(|switch| {
         let arg = Arg::new(switch.name).long(switch.name).help(switch.help);

@@ -5,10 +5,13 @@
 
 use super::act::{Errand, Misuse, errand};
 use super::exit::Exit;
+use super::parse::{Alone, Needs, usage};
 use super::render::{Paper, Tone};
+use super::table::Verb;
 use super::wait::{Until, Waited, status, unexpected, wait};
-use super::{House, NotAnAction, Parsed, Port, Terminal, clean, doctor, render, walk};
-use crate::desk::{Query, ShowView, Surroundings, View};
+use super::{House, NotAnAction, Parsed, Port, Terminal, doctor, render, walk};
+use crate::desk::{Query, ShowView, StatusView, Surroundings, View};
+use crate::domain::change::HunkState;
 use crate::domain::ids::{RevisionRef, StepId, TaskId};
 use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
@@ -36,10 +39,44 @@ impl From<Misuse> for Stop {
     }
 }
 
-/// Runs an action that needs an engine.
-pub async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &House) -> Exit {
-    let mut desk = Counter { parsed, port, io };
-    let outcome = desk.serve(house).await;
+/// Serves a command line. `join` becomes the host of the workspace or joins the one there is; it is called only if the
+/// action needs that. The tour is served elsewhere.
+pub async fn serve(
+    parsed: &Parsed,
+    io: &mut Terminal,
+    house: &House,
+    join: impl AsyncFnOnce() -> Result<Box<dyn Port>, Refusal>,
+) -> Exit {
+    let as_json = parsed.json;
+    match parsed.needs() {
+        Needs::Engine => match join().await {
+            Ok(port) => run(parsed, port.as_ref(), io, house).await,
+            Err(refusal) => say_refusal(io, &refusal, as_json),
+        },
+        Needs::Nothing(Alone::Clean) => clean(parsed, io, house),
+        Needs::Nothing(Alone::Schema) => schema(parsed, io, house),
+        Needs::Nothing(Alone::Doctor) => {
+            let finding = doctor::find(&house.settings, surroundings(join).await);
+            show(io, as_json, &finding, doctor::render);
+            if finding.problem.is_some() { Exit::Failed } else { Exit::Done }
+        }
+        Needs::Tour => {
+            let message = "the tour has a workspace and processes of its own";
+            say_error(io, "usage", message, "planwright tour", as_json, Exit::Usage)
+        }
+    }
+}
+
+async fn surroundings(join: impl AsyncFnOnce() -> Result<Box<dyn Port>, Refusal>) -> Result<Surroundings, Refusal> {
+    match join().await?.ask(Query::Surroundings).await? {
+        View::Surroundings(found) => Ok(found),
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &House) -> Exit {
+    let mut counter = Counter { parsed, port, io };
+    let outcome = counter.serve(house).await;
     match outcome {
         Ok(exit) => exit,
         Err(Stop::Refused(refusal)) => say_refusal(io, &refusal, parsed.json),
@@ -47,69 +84,45 @@ pub async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &Ho
     }
 }
 
-/// Runs an action that needs none. For `doctor`, what the desk says or why it could not be asked.
-pub fn run_alone(
-    parsed: &Parsed,
-    io: &mut Terminal,
-    house: &House,
-    surroundings: Result<Surroundings, Refusal>,
-) -> Exit {
-    use super::table::Verb;
-    match parsed.verb {
-        Verb::Doctor => {
-            let finding = doctor::find(&house.settings, surroundings);
-            show(io, parsed.json, &finding, doctor::render);
-            if finding.problem.is_some() { Exit::Failed } else { Exit::Done }
-        }
-        Verb::Clean => {
-            let remove = parsed.has("yes");
-            if let (true, Some(holder)) = (remove, &house.held_by) {
-                let message = format!("{holder} works in this workspace; nothing was removed");
-                return say_error(
-                    io,
-                    "held",
-                    &message,
-                    "end it, then run planwright clean --yes",
-                    parsed.json,
-                    Exit::Failed,
-                );
-            }
-            let found = clean::clean(&house.kept, remove);
-            show(io, parsed.json, &found, |found| clean::render(found));
-            if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
-        }
-        Verb::Schema => {
-            let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
-            match parsed.words.as_slice() {
-                [name] if house.schemas.contains_key(name) => {
-                    io.json(&house.schemas.get(name));
-                    Exit::Done
-                }
-                [..] => {
-                    let message = format!("a schema has one of these names: {names}");
-                    say_error(io, "usage", &message, &super::parse::usage(Verb::Schema), parsed.json, Exit::Usage)
-                }
-            }
-        }
-        _ => {
-            let message = "this action needs an engine".to_owned();
-            say_error(io, "broken", &message, "report this as a defect", parsed.json, Exit::Failed)
-        }
+fn clean(parsed: &Parsed, io: &mut Terminal, house: &House) -> Exit {
+    let remove = parsed.has("yes");
+    if let (true, Some(holder)) = (remove, &house.held_by) {
+        let message = format!("{holder} works in this workspace; nothing was removed");
+        let next = "end it, then run planwright clean --yes";
+        return say_error(io, "held", &message, next, parsed.json, Exit::Failed);
     }
+    let found = super::clean::clean(&house.kept, remove);
+    show(io, parsed.json, found.as_slice(), super::clean::render);
+    if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
+}
+
+fn schema(parsed: &Parsed, io: &mut Terminal, house: &House) -> Exit {
+    let schema = match parsed.words.as_slice() {
+        [name] => house.schemas.get(name),
+        [..] => None,
+    };
+    let Some(schema) = schema else {
+        let names = house.schemas.keys().cloned().collect::<Vec<_>>().join(", ");
+        let message = format!("a schema has one of these names: {names}");
+        return say_error(io, "usage", &message, &usage(Verb::Schema), parsed.json, Exit::Usage);
+    };
+    io.json(schema);
+    Exit::Done
 }
 
 /// Says help, version or a usage error.
 pub fn say_not_an_action(io: &mut Terminal, not: &NotAnAction) -> Exit {
-    if not.asked_for {
-        io.print(&not.text);
-        return Exit::Done;
+    match not {
+        NotAnAction::Asked(text) => {
+            io.print(text);
+            Exit::Done
+        }
+        NotAnAction::Nothing(help) => {
+            io.remark(help);
+            Exit::Usage
+        }
+        NotAnAction::Wrong { message, next, json } => say_error(io, "usage", message, next, *json, Exit::Usage),
     }
-    if not.json {
-        io.remark(&format!("{}\nnext: planwright --help\n", render::block_of(&not.text).trim_end()));
-        return Exit::Usage;
-    }
-    let message = not.text.trim().trim_start_matches("error: ");
-    say_error(io, "usage", message, "planwright --help", true, Exit::Usage)
 }
 
 /// Says a refusal and gives its exit code.
@@ -164,7 +177,6 @@ impl Counter<'_> {
                 self.view(&view);
                 Ok(Exit::Done)
             }
-            Errand::Alone => Ok(run_alone(self.parsed, self.io, house, Ok(Surroundings::default()))),
         }
     }
 
@@ -182,9 +194,10 @@ impl Counter<'_> {
 
     async fn act(&mut self, action: Action, timeout: Option<Duration>) -> Result<Exit, Stop> {
         let until = stays_until(&action);
+        let word = if matches!(action, Action::Approve { .. }) { "run" } else { "resume" };
         let reply = self.send(action).await?;
         match until {
-            None => self.answered(&reply).await,
+            None => self.answered(&reply, word).await,
             Some(until) => {
                 self.progress(&reply.message);
                 let waited = self.stay(&reply.task, until, timeout).await?;
@@ -193,8 +206,8 @@ impl Counter<'_> {
         }
     }
 
-    /// The answer of an action that starts nothing this terminal stays for.
-    async fn answered(&mut self, reply: &Reply) -> Result<Exit, Stop> {
+    /// The answer of an action that starts nothing this terminal stays for; `word` would go on.
+    async fn answered(&mut self, reply: &Reply, word: &str) -> Result<Exit, Stop> {
         if self.parsed.json {
             self.io.json(reply);
             return Ok(Exit::Done);
@@ -204,7 +217,7 @@ impl Counter<'_> {
         let state = status(self.port, &reply.task).await?.state;
         let goes_on = matches!(state, TaskState::Planning | TaskState::Running | TaskState::Verifying);
         if goes_on && self.port.is_host() {
-            paper.next(&format!("planwright resume {}", reply.task), "go on; nothing runs when this command has ended");
+            paper.next(&format!("planwright {word} {}", reply.task), "go on; nothing runs when this command has ended");
         }
         self.io.print(paper.text());
         Ok(Exit::Done)
@@ -214,7 +227,7 @@ impl Counter<'_> {
         let exit = match (waited.left, until) {
             (Some(left), _) => left,
             (None, Until::Planned) if stands(&self.look(task).await?) => Exit::Done,
-            (None, Until::Settled) if still_to_decide(&waited.status.state) => Exit::Done,
+            (None, Until::Settled) if !ends_the_task(&waited.status) => Exit::Done,
             (None, Until::Planned | Until::Rest | Until::Settled) => Exit::of_task(&waited.status),
         };
         match until {
@@ -296,7 +309,9 @@ impl Counter<'_> {
         };
         let named = view.revision.clone();
         let Some(revision) = named.filter(|_| !view.problems.iter().any(|p| p.severity == Severity::Error)) else {
-            self.view(&View::Show(Box::new(view.clone())));
+            if !self.parsed.json {
+                self.view(&View::Show(Box::new(view.clone())));
+            }
             return Err(Refusal {
                 kind: RefusalKind::Plan,
                 message: "the plan has errors, or none is written yet; it cannot be approved".to_owned(),
@@ -319,19 +334,7 @@ impl Counter<'_> {
             .into());
         }
         let reply = self.send(Action::Approve { task: Which::Task(view.task), revision, upto }).await?;
-        self.approved(&reply)
-    }
-
-    fn approved(&mut self, reply: &Reply) -> Result<Exit, Stop> {
-        if self.parsed.json {
-            self.io.json(reply);
-        } else {
-            let mut paper = Paper::new();
-            paper.block("", Tone::Plain, &reply.message);
-            paper.next(&format!("planwright run {}", reply.task), "run it");
-            self.io.print(paper.text());
-        }
-        Ok(Exit::Done)
+        self.answered(&reply, "run").await
     }
 
     async fn decide_the_only_one(&mut self, task: Which, accept: bool, reason: Option<String>) -> Result<Exit, Stop> {
@@ -371,7 +374,7 @@ impl Counter<'_> {
         let View::Review(review) = &view else {
             return Err(unexpected(&view).into());
         };
-        let to_decide = review.hunks.iter().any(|hunk| hunk.pending || all);
+        let to_decide = review.hunks.iter().any(|hunk| hunk.pending || all && hunk.state == HunkState::Open);
         if !self.io.interactive || self.parsed.json || !to_decide {
             self.view(&view);
             return Ok(Exit::Done);
@@ -411,16 +414,21 @@ fn stands(view: &ShowView) -> bool {
     view.approve.is_some() && view.questions.is_empty()
 }
 
-/// A decision was carried out and the task goes on as before: the command did what it was asked.
-fn still_to_decide(state: &TaskState) -> bool {
-    match state {
-        TaskState::AwaitingReview | TaskState::Running | TaskState::Paused | TaskState::Delayed { .. } => true,
+/// The last decision was among those carried out: the code is the task's. Otherwise the command did what it was asked,
+/// whatever else the task waits for.
+fn ends_the_task(status: &StatusView) -> bool {
+    match status.state {
+        TaskState::Done { .. } | TaskState::Failed { .. } => true,
+        TaskState::Blocked { .. } => {
+            status.hunks.pending == 0 && status.gates.iter().any(|gate| gate.work == "acceptance")
+        }
         TaskState::Planning
         | TaskState::AwaitingApproval
-        | TaskState::Blocked { .. }
+        | TaskState::Running
+        | TaskState::Paused
+        | TaskState::Delayed { .. }
         | TaskState::Verifying
-        | TaskState::Done { .. }
-        | TaskState::Failed { .. }
+        | TaskState::AwaitingReview
         | TaskState::Abandoned => false,
     }
 }

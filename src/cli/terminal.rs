@@ -31,7 +31,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// The process's own streams. To be called inside the runtime: Ctrl-C is listened to from now on.
+    /// The process's own streams. To be called inside the runtime: Ctrl-C is listened to from now on. A read that was
+    /// given up keeps its thread until the process ends, so the caller ends the process and not only the runtime.
     pub fn of_process(actor: Actor) -> Self {
         let interrupt = Arc::new(Notify::new());
         let notified = interrupt.clone();

@@ -5,13 +5,14 @@
 
 use super::exit::Exit;
 use super::render::{Paper, Tone};
-use super::{Port, Terminal};
+use super::{Port, Terminal, Update};
 use crate::desk::{Query, StatusView, View};
 use crate::domain::change::{Decision, HunkState};
 use crate::domain::ids::{TaskId, Time};
 use crate::domain::task::action::{Action, Refusal, RefusalKind, Which};
 use crate::domain::task::standing::TaskState;
 use std::time::Duration;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
@@ -23,6 +24,9 @@ const SAT_OUT: Duration = Duration::from_secs(11 * 60);
 
 /// Writing an accepted hunk is a matter of milliseconds; after this the terminal says so and leaves.
 const TO_DISK: Duration = Duration::from_secs(10);
+
+/// A host that dies again and again is not waited for.
+const JOINS: u32 = 5;
 
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,10 +62,12 @@ pub async fn wait(
 ) -> Result<Waited, Refusal> {
     let begun = Instant::now();
     let mut updates = port.updates();
+    let mut joins = 0;
     loop {
         let status = match status(port, task).await {
             Ok(status) => status,
-            Err(refusal) if refusal.kind == RefusalKind::Broken && !port.is_host() => {
+            Err(refusal) if refusal.kind == RefusalKind::Broken && !port.is_host() && joins < JOINS => {
+                joins += 1;
                 rejoin(port, io, task, until).await?;
                 updates = port.updates();
                 continue;
@@ -70,8 +76,13 @@ pub async fn wait(
         };
         let reached = match until {
             Until::Planned => status.state != TaskState::Planning,
-            Until::Rest => rests(&status.state, (io.now)()),
-            Until::Settled => settled(port, &status).await? || begun.elapsed() > TO_DISK && status.hunks.pending > 0,
+            Until::Rest => rests(&status, (io.now)(), port.is_host()),
+            Until::Settled if settled(port, &status).await? => true,
+            Until::Settled if begun.elapsed() > TO_DISK && status.hunks.pending > 0 => {
+                say(io, "not everything that was decided is on disk yet");
+                true
+            }
+            Until::Settled => false,
         };
         if reached {
             drain(&mut updates, io, task, quiet);
@@ -94,7 +105,8 @@ pub async fn wait(
                 Err(RecvError::Closed) => tokio::time::sleep(LOOK.min(left)).await,
             },
             () = interrupt.notified() => return leave(port, io, task, Exit::Interrupted).await,
-            () = port.lost() => {
+            () = port.lost(), if joins < JOINS => {
+                joins += 1;
                 rejoin(port, io, task, until).await?;
                 updates = port.updates();
             }
@@ -123,17 +135,16 @@ pub fn unexpected(_: &View) -> Refusal {
     }
 }
 
-fn rests(state: &TaskState, now: Time) -> bool {
-    match state {
+/// It waits for a person or is over. A gate may be open, or a pause asked for, while another step still runs; where this
+/// process is the host that step would die with it, and is let finish.
+fn rests(status: &StatusView, now: Time, is_host: bool) -> bool {
+    match &status.state {
         TaskState::Planning | TaskState::Running | TaskState::Verifying => false,
         TaskState::Delayed { until } => until.since(now) > u64::try_from(SAT_OUT.as_millis()).unwrap_or(u64::MAX),
-        TaskState::AwaitingApproval
-        | TaskState::Paused
-        | TaskState::Blocked { .. }
-        | TaskState::AwaitingReview
-        | TaskState::Done { .. }
-        | TaskState::Failed { .. }
-        | TaskState::Abandoned => true,
+        TaskState::AwaitingApproval | TaskState::Paused | TaskState::Blocked { .. } | TaskState::AwaitingReview => {
+            !(is_host && status.busy)
+        }
+        TaskState::Done { .. } | TaskState::Failed { .. } | TaskState::Abandoned => true,
     }
 }
 
@@ -198,12 +209,7 @@ fn say(io: &mut Terminal, line: &str) {
 }
 
 /// What was said before the wait ended and is still in the queue.
-fn drain(
-    updates: &mut tokio::sync::broadcast::Receiver<crate::engine::Update>,
-    io: &mut Terminal,
-    task: &TaskId,
-    quiet: bool,
-) {
+fn drain(updates: &mut Receiver<Update>, io: &mut Terminal, task: &TaskId, quiet: bool) {
     while let Ok(update) = updates.try_recv() {
         if !quiet && &update.task == task {
             say(io, &update.line);

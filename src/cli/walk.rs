@@ -7,7 +7,7 @@ use super::render::{Paper, Tone, review};
 use super::wait::unexpected;
 use super::{Port, Terminal};
 use crate::desk::{Query, ReviewHunk, ReviewView, View};
-use crate::domain::change::Flag;
+use crate::domain::change::{Flag, HunkState};
 use crate::domain::ids::{HunkId, TaskId};
 use crate::domain::task::action::{Action, Refusal, Target, Which};
 use std::collections::BTreeSet;
@@ -30,7 +30,8 @@ pub async fn walk(port: &dyn Port, io: &mut Terminal, task: &TaskId, all: bool) 
     let mut decisions = 0;
     loop {
         let view = hunks(port, task, all).await?;
-        let open = |hunk: &&ReviewHunk| (hunk.pending || all) && !seen.contains(&hunk.id);
+        let open =
+            |hunk: &&ReviewHunk| (hunk.pending || all && hunk.state == HunkState::Open) && !seen.contains(&hunk.id);
         let Some(hunk) = view.hunks.iter().find(open).cloned() else {
             return Ok(decisions);
         };

@@ -34,7 +34,7 @@ type Stored = (RevisionRef, Arc<str>);
 fn former<'a>(dossier: &'a Dossier, to: &RevisionRef) -> Option<&'a Stored> {
     let approved = dossier.task.approval.as_ref().map(|approval| &approval.revision);
     let older = || dossier.revisions.iter().filter(|(name, _)| name.number < to.number);
-    older().find(|(name, _)| Some(name) == approved).or_else(|| older().last())
+    older().find(|(name, _)| Some(name) == approved).or_else(|| older().next_back())
 }
 
 fn numbered(dossier: &Dossier, number: u32) -> Result<&Stored, Refusal> {

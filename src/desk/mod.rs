@@ -18,7 +18,6 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use query::{Mode, Query};
-pub use review::is_set_aside;
 pub use view::*;
 
 use crate::domain::agent::dialogue::ModelInfo;

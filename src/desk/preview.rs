@@ -34,11 +34,11 @@ pub fn view(dossier: &Dossier, work: Option<&str>) -> Result<PreviewView, Refusa
 }
 
 fn asked_last(dossier: &Dossier) -> Option<String> {
-    dossier.journal.iter().rev().find_map(|recorded| match &recorded.event {
-        Event::Intended { effect, what: Intent::Model { .. }, .. } => {
-            let work = effect.work.to_string();
-            dossier.requests.contains_key(&work).then_some(work)
-        }
-        _ => None,
+    dossier.journal.iter().rev().find_map(|recorded| {
+        let Event::Intended { effect, what: Intent::Model { .. }, .. } = &recorded.event else {
+            return None;
+        };
+        let work = effect.work.to_string();
+        dossier.requests.contains_key(&work).then_some(work)
     })
 }

@@ -36,6 +36,6 @@ pub fn counts(dossier: &Dossier) -> HunkCounts {
 }
 
 /// Rejected, and the old text stands there (invariant 6).
-pub fn is_set_aside(hunk: &ReviewHunk) -> bool {
+fn is_set_aside(hunk: &ReviewHunk) -> bool {
     hunk.state == HunkState::Open && matches!(hunk.decision, Some((Decision::Reject(_), _)))
 }

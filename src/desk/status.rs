@@ -12,7 +12,6 @@ use crate::domain::plan::Plan;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
-use std::sync::Arc;
 
 /// Errors that a failure report shows; the timeline has the rest.
 const ERRORS: usize = 3;
@@ -46,11 +45,30 @@ pub fn view(dossier: &Dossier) -> StatusView {
         gates: task.open_gates().map(|open| gate(&task.id, open)).collect(),
         failures: failures(dossier),
         checks: task.judgements.iter().map(check).collect(),
+        busy: busy(task),
         in_flight: task.in_flight().map(|effect| words::under_way(&effect.id, &effect.what)).collect(),
         hunks: counts(dossier),
         spend: task.spend,
         next: next(dossier),
     }
+}
+
+/// A step, planning or acceptance runs, as against one that waits for a person or for its turn.
+fn busy(task: &Task) -> bool {
+    let works = |progress: &Progress| progress.state == ProgressState::Running;
+    let steps = task.steps.iter().any(|run| match &run.state {
+        StepState::Running { .. } | StepState::Repairing { .. } => true,
+        StepState::Waiting
+        | StepState::AtGate(_)
+        | StepState::Ambiguous(_)
+        | StepState::Blocked { .. }
+        | StepState::Failed { .. }
+        | StepState::Stale
+        | StepState::TakenOver
+        | StepState::Done(_)
+        | StepState::Skipped => false,
+    });
+    steps || works(&task.planning) || works(&task.acceptance) || task.in_flight().next().is_some()
 }
 
 fn steps(dossier: &Dossier) -> Vec<StepView> {
@@ -116,13 +134,16 @@ fn gate(task: &TaskId, gate: &Gate) -> GateView {
             None,
         ),
         Ask::Failed { .. } => (vec![answer("allow", "go on without it"), answer("deny", "stop here")], None),
-        Ask::Question { .. } => (
+        Ask::Question { .. } if gate.work == Work::Planning => (
             vec![
                 choice(format!("planwright answer {task} \"…\""), "answer it"),
                 answer("deny", "leave it unanswered; it becomes an assumption"),
             ],
             None,
         ),
+        Ask::Question { .. } => {
+            (vec![answer("allow --comment \"…\"", "answer it"), answer("deny", "give no answer")], None)
+        }
     };
     GateView { gate: id.clone(), work: gate.work.to_string(), asked: asked(gate), detail, answers }
 }
@@ -175,32 +196,39 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
 }
 
 /// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
+fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
+    let is_of = |step: &StepId| matches!(of, Work::Step(id) if id == step);
     let mut lines = Vec::new();
     let mut rounds = 0;
-    for recorded in journal {
-        match &recorded.event {
-            Event::Began { work, .. } if work == of => rounds = 0,
-            Event::Repairing { step, round } if &Work::Step(step.clone()) == of => rounds = *round,
-            Event::Ended { work, attempt, outcome } if work == of => {
-                let repaired = match rounds {
-                    0 => String::new(),
-                    1 => " after 1 repair round".to_owned(),
-                    more => format!(" after {more} repair rounds"),
-                };
-                lines.push(format!("attempt {attempt}: {}{repaired}", outcome_in_words(outcome)));
-            }
-            Event::RetryAsked { work, actor } if work == of => {
-                lines.push(format!("another attempt, asked for by {}", by(actor)));
-            }
-            _ => {}
+    for Recorded { event, .. } in journal {
+        if let Event::Began { work, .. } = event
+            && work == of
+        {
+            rounds = 0;
+        } else if let Event::Repairing { step, round } = event
+            && is_of(step)
+        {
+            rounds = *round;
+        } else if let Event::RetryAsked { step, actor } = event
+            && is_of(step)
+        {
+            lines.push(format!("another attempt, asked for by {}", by(actor)));
+        } else if let Event::Ended { work, attempt, outcome } = event
+            && work == of
+        {
+            let repaired = match rounds {
+                0 => String::new(),
+                1 => ", 1 repair round".to_owned(),
+                more => format!(", {more} repair rounds"),
+            };
+            lines.push(format!("attempt {attempt}{repaired}: {}", outcome_in_words(outcome)));
         }
     }
     lines
 }
 
 /// How an attempt ended, in one line.
-pub fn outcome_in_words(outcome: &Outcome) -> String {
+fn outcome_in_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Done { verified: true, .. } => "done (verified)".to_owned(),
         Outcome::Done { verified: false, .. } => "done (not verified)".to_owned(),
@@ -210,20 +238,21 @@ pub fn outcome_in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn errors(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
-    let seen = journal.iter().rev().filter_map(|recorded| match &recorded.event {
-        Event::Judged { work, check, verdict: judged, evidence, .. } if work == of => {
-            let (passed, said) = verdict(judged);
-            let evidence = evidence.head().trim();
-            let evidence = if evidence.is_empty() { String::new() } else { format!("\n{evidence}") };
-            (!passed).then(|| format!("{} {said}{evidence}", words::check(check)))
-        }
-        Event::Settled { effect, result: Settlement::Failed { cause, message, .. } } if &effect.work == of => {
-            Some(format!("{}: {message}", cause.words()))
-        }
-        _ => None,
-    });
-    seen.take(ERRORS).collect()
+fn errors(journal: &[Recorded], of: &Work) -> Vec<String> {
+    journal.iter().rev().filter_map(|recorded| error(&recorded.event, of)).take(ERRORS).collect()
+}
+
+/// The error that an event tells of some work.
+fn error(event: &Event, of: &Work) -> Option<String> {
+    if let Event::Settled { effect, result: Settlement::Failed { cause, message, .. } } = event {
+        return (&effect.work == of).then(|| format!("{}: {message}", cause.words()));
+    }
+    let Event::Judged { work, check, verdict: judged, evidence, .. } = event else {
+        return None;
+    };
+    let (passed, said) = verdict(judged);
+    let lines = [format!("{} {said}", words::check(check)), evidence.head().trim().to_owned()];
+    (work == of && !passed).then(|| lines.join("\n").trim_end().to_owned())
 }
 
 fn after_failure(task: &TaskId, work: &Work, cause: Cause) -> Vec<Choice> {

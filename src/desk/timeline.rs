@@ -15,7 +15,6 @@ use crate::domain::task::event::*;
 use crate::domain::task::standing::asked;
 use crate::domain::task::state::Gate;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The rows of one mode.
 pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
@@ -34,37 +33,35 @@ pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
     }
 }
 
-/// Where the row of an effect's intent is, and what the model said last in each work: that is why it calls a tool.
+/// What earlier events tell about later ones.
 #[derive(Default)]
 struct Memory {
+    /// Where the row of an effect's intent is.
     intents: BTreeMap<EffectId, usize>,
-    said: BTreeMap<Work, String>,
+    /// What the model said last in each work.
+    said: BTreeMap<Work, Said>,
 }
 
-fn rows(journal: &[Arc<Recorded>]) -> Vec<Row> {
+/// The words a model gave beside its calls: that is why it calls a tool.
+struct Said {
+    words: String,
+    /// It called for a command; otherwise a command that follows is the plan's own.
+    command: bool,
+}
+
+fn rows(journal: &[Recorded]) -> Vec<Row> {
     let mut memory = Memory::default();
     let mut rows: Vec<Row> = Vec::new();
     for recorded in journal {
-        match &recorded.event {
-            Event::Intended { effect, what, .. } => {
-                memory.intents.insert(effect.clone(), rows.len());
-                let why = match what {
-                    Intent::Tool { .. } | Intent::Command { .. } => memory.said.get(&effect.work).cloned(),
-                    Intent::Model { .. }
-                    | Intent::Snapshot
-                    | Intent::Transform
-                    | Intent::Format
-                    | Intent::Outside { .. }
-                    | Intent::Write { .. } => None,
-                };
-                rows.push(Row { why, ..row(recorded, &effect.work, words::intent(what), RowClass::Tool) });
-            }
-            Event::Settled { effect, result } => {
-                if let Some(settled) = settle(&mut rows, &mut memory, recorded, effect, result) {
-                    rows.push(settled);
-                }
-            }
-            _ => rows.extend(plain(recorded)),
+        if let Event::Intended { effect, what, .. } = &recorded.event {
+            memory.intents.insert(effect.clone(), rows.len());
+            let why = memory.why(&effect.work, what);
+            rows.push(Row { why, ..row(recorded, &effect.work, words::intent(what), RowClass::Tool) });
+        } else if let Event::Settled { effect, result } = &recorded.event {
+            let found_out = settle(&mut rows, &mut memory, recorded, effect, result);
+            rows.extend(found_out);
+        } else {
+            rows.extend(plain(recorded));
         }
     }
     for index in memory.intents.into_values() {
@@ -73,6 +70,24 @@ fn rows(journal: &[Arc<Recorded>]) -> Vec<Row> {
         }
     }
     rows
+}
+
+impl Memory {
+    /// Why an effect was started: what the model said when it called for it.
+    fn why(&self, work: &Work, what: &Intent) -> Option<String> {
+        let said = self.said.get(work)?;
+        let called = match what {
+            Intent::Tool { .. } => true,
+            Intent::Command { .. } => said.command,
+            Intent::Model { .. }
+            | Intent::Snapshot
+            | Intent::Transform
+            | Intent::Format
+            | Intent::Outside { .. }
+            | Intent::Write { .. } => false,
+        };
+        called.then(|| said.words.clone())
+    }
 }
 
 fn row(recorded: &Recorded, work: &Work, what: String, class: RowClass) -> Row {
@@ -86,7 +101,7 @@ fn of_task(recorded: &Recorded, what: String, class: RowClass) -> Row {
 /// Puts a result into the row of its intent. What a later process found out about a lost effect is recovery and gets
 /// a row of its own, at its own time.
 fn settle(
-    rows: &mut Vec<Row>,
+    rows: &mut [Row],
     memory: &mut Memory,
     recorded: &Recorded,
     effect: &EffectId,
@@ -100,9 +115,7 @@ fn settle(
         Settlement::Returned { result, usage } => {
             let used = usage.map(|usage| format!("{} tokens in, {} out", usage.input, usage.output));
             if is_model {
-                let said = said(result);
-                begun.why = said.clone().map(|said| format!("it said: {said}"));
-                match said {
+                match said(result) {
                     Some(said) => memory.said.insert(effect.work.clone(), said),
                     None => memory.said.remove(&effect.work),
                 };
@@ -128,11 +141,14 @@ fn settle(
     Some(Row { recovery: Some(recovery), ..row(recorded, &effect.work, what, RowClass::Tool) })
 }
 
-/// The words a model gave beside its calls, where the result is short enough to stand in the event.
-fn said(result: &Payload) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_str(result.head()).ok()?;
-    let text = value.get("text")?.as_str()?.trim();
-    (!text.is_empty()).then(|| words::head(text))
+/// What a model said, where its result is short enough to stand in the event.
+fn said(result: &Payload) -> Option<Said> {
+    let reply: serde_json::Value = serde_json::from_str(result.head()).ok()?;
+    let text = reply.get("text")?.as_str()?.trim();
+    let calls = reply.get("calls").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let mut names = calls.filter_map(|call| call.get("name")?.as_str());
+    let command = names.any(|name| name == "run" || name == "check");
+    (!text.is_empty()).then(|| Said { words: words::head(text), command })
 }
 
 /// The row of an event that is no effect's.
@@ -187,14 +203,10 @@ fn plain(recorded: &Recorded) -> Option<Row> {
             Row { why: reason.clone(), ..step(id, format!("{what} by {}", by(actor))) }
         }
         Event::TakenOver { step: id, actor } => step(id, format!("taken over by {}", by(actor))),
-        Event::RetryAsked { work, actor } => Row {
-            work: Some(work.to_string()),
+        Event::RetryAsked { step: id, actor } => Row {
             recovery: Some("another attempt".to_owned()),
-            ..of_task(recorded, format!("retry asked for by {}", by(actor)), Note)
+            ..step(id, format!("retry asked for by {}", by(actor)))
         },
-        Event::PlanAsked { words, from: _, actor } => {
-            Row { why: words.clone(), ..of_task(recorded, format!("a plan asked for by {}", by(actor)), Note) }
-        }
         Event::Paused { actor, cancelled: true } => task(format!("cancelled what ran and paused, by {}", by(actor))),
         Event::Paused { actor, cancelled: false } => task(format!("paused by {}", by(actor))),
         Event::Resumed { actor } => task(format!("resumed by {}", by(actor))),

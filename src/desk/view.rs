@@ -97,6 +97,8 @@ pub struct StatusView {
     pub failures: Vec<FailureView>,
     /// The last judgement of each check.
     pub checks: Vec<CheckView>,
+    /// Some work is under way and would be cut short if its process ended now.
+    pub busy: bool,
     /// Effects that are under way, each in a few words.
     pub in_flight: Vec<String>,
     /// How the hunks stand.

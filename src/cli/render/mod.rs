@@ -105,13 +105,6 @@ impl Paper {
     }
 }
 
-/// Several lines made harmless, without styles.
-pub fn block_of(text: &str) -> String {
-    let mut paper = Paper::new();
-    paper.block("", Tone::Plain, text);
-    paper.text
-}
-
 /// Any view.
 pub fn view(view: &View) -> Paper {
     let mut paper = Paper::new();

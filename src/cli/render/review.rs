@@ -58,18 +58,11 @@ pub fn hunk(paper: &mut Paper, hunk: &ReviewHunk) {
 }
 
 fn state(hunk: &ReviewHunk) -> (Tone, String) {
-    let decision = match &hunk.decision {
-        Some((Decision::Accept, _)) => Some("accepted"),
-        Some((Decision::Reject(_), _)) => Some("rejected"),
-        Some((Decision::Undo, _)) | None => None,
-    };
-    match (hunk.state, decision) {
-        (HunkState::Open, None) => (Tone::Warn, "open".to_owned()),
-        (HunkState::Open, Some("accepted")) => (Tone::Warn, "accepted, not yet on disk".to_owned()),
-        (HunkState::Open, Some(_)) => match &hunk.decision {
-            Some((Decision::Reject(Some(reason)), _)) => (Tone::Faint, format!("rejected: {reason}")),
-            _ => (Tone::Faint, "rejected".to_owned()),
-        },
+    match (hunk.state, hunk.decision.as_ref().map(|(decision, _)| decision)) {
+        (HunkState::Open, None | Some(Decision::Undo)) => (Tone::Warn, "open".to_owned()),
+        (HunkState::Open, Some(Decision::Accept)) => (Tone::Warn, "accepted, not yet on disk".to_owned()),
+        (HunkState::Open, Some(Decision::Reject(Some(reason)))) => (Tone::Faint, format!("rejected: {reason}")),
+        (HunkState::Open, Some(Decision::Reject(None))) => (Tone::Faint, "rejected".to_owned()),
         (HunkState::Accepted, _) => (Tone::Good, "accepted".to_owned()),
         (HunkState::Touched, _) => (Tone::Bad, "touched: something else stands there now".to_owned()),
     }

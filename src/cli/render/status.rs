@@ -5,6 +5,7 @@
 
 use super::{Paper, Tone};
 use crate::desk::{Choice, FailureView, StatusView, TasksView};
+use crate::domain::task::event::Ending;
 use crate::domain::task::standing::TaskState;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -35,7 +36,10 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
         let again = if step.attempts > 1 { format!(" (attempt {})", step.attempts) } else { String::new() };
         paper.put(Tone::Plain, &format!("  {:<width$}  ", step.step.as_str()));
         paper.put(step_tone(&step.words), &format!("{}{again}", step.words));
-        paper.put(Tone::Faint, &format!("  {}", step.title)).end();
+        if !step.title.is_empty() {
+            paper.put(Tone::Faint, &format!("  {}", step.title));
+        }
+        paper.end();
     }
     for effect in &view.in_flight {
         paper.field("now", Tone::Plain, effect);
@@ -75,15 +79,12 @@ fn why(paper: &mut Paper, view: &StatusView) {
         TaskState::Failed { why } => {
             paper.field("why", Tone::Bad, why);
         }
-        TaskState::Done { ending } => {
-            use crate::domain::task::event::Ending;
-            match ending {
-                Ending::NotVerified { why } | Ending::CheckFails { why } | Ending::Failed { why } => {
-                    paper.field("why", Tone::Warn, why);
-                }
-                Ending::Verified | Ending::NothingKept | Ending::Abandoned { .. } => {}
+        TaskState::Done { ending } => match ending {
+            Ending::NotVerified { why } | Ending::CheckFails { why } | Ending::Failed { why } => {
+                paper.field("why", Tone::Warn, why);
             }
-        }
+            Ending::Verified | Ending::NothingKept | Ending::Abandoned { .. } => {}
+        },
         TaskState::Delayed { until } => {
             let at = u64::try_from(until.0).ok().and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
             if let Some(at) = at {
@@ -169,8 +170,8 @@ fn tone(state: &TaskState) -> Tone {
         | TaskState::Delayed { .. }
         | TaskState::Blocked { .. } => Tone::Warn,
         TaskState::Done { ending } => match ending {
-            crate::domain::task::event::Ending::CheckFails { .. } => Tone::Bad,
-            _ => Tone::Good,
+            Ending::Verified | Ending::NotVerified { .. } | Ending::NothingKept => Tone::Good,
+            Ending::CheckFails { .. } | Ending::Failed { .. } | Ending::Abandoned { .. } => Tone::Bad,
         },
         TaskState::Failed { .. } | TaskState::Abandoned => Tone::Bad,
     }
