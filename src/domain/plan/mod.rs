@@ -3,6 +3,21 @@
 //! Invariant: the Markdown document is the source and parsing it never fails; the digest is taken over the normal
 //! form, and nothing else of the plan reaches a model or the enforcement. Absent: anything about a running task.
 
+pub mod approve;
+pub mod globs;
+mod graph;
+pub mod keys;
 pub mod model;
+pub mod normal;
+pub mod parse;
+pub mod render;
 
+pub use approve::{ApprovalRefusal, ApprovedPlan, approve};
+pub use globs::Globs;
 pub use model::*;
+pub use normal::{Enforcement, Normal, PlanPrompt, StepRules, Versions, WriteRule, normal, step_digests};
+pub use parse::{Parsed, parse};
+pub use render::render;
+
+#[cfg(test)]
+mod tests;

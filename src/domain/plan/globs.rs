@@ -1,0 +1,89 @@
+//! Paths as plans name them: `src/**`, `src/lib.rs`, a folder.
+//!
+//! **Invariant:** `*` and `?` stay inside a folder, `**` crosses folders; a path that is named exactly matches even
+//! if it looks like a glob (`app/[id].ts`). **Absent:** the files; patterns are matched against what callers hand in.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A set of patterns. Equal when the patterns are.
+#[derive(Clone, Debug)]
+pub struct Globs {
+    patterns: Vec<String>,
+    set: GlobSet,
+}
+
+impl PartialEq for Globs {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+impl Eq for Globs {}
+
+impl Globs {
+    /// Patterns where a folder stands for all below it. A pattern that cannot be read matches only itself.
+    pub fn folders(patterns: &[String]) -> Self {
+        Self::build(patterns, true)
+    }
+
+    /// Patterns that mean files only.
+    pub fn files(patterns: &[String]) -> Self {
+        Self::build(patterns, false)
+    }
+
+    fn build(patterns: &[String], folders: bool) -> Self {
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            if let Some(glob) = glob(pattern) {
+                set.add(glob);
+            }
+            if folders && let Some(glob) = glob(&format!("{}/**", pattern.trim_end_matches('/'))) {
+                set.add(glob);
+            }
+        }
+        Self { patterns: patterns.to_vec(), set: set.build().unwrap_or_else(|_| GlobSet::empty()) }
+    }
+
+    /// As written.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    /// No pattern at all.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Whether one of them means this path.
+    pub fn matches(&self, path: &str) -> bool {
+        self.patterns.iter().any(|pattern| pattern == path) || self.set.is_match(path)
+    }
+}
+
+fn glob(pattern: &str) -> Option<globset::Glob> {
+    GlobBuilder::new(pattern.strip_prefix("./").unwrap_or(pattern)).literal_separator(true).build().ok()
+}
+
+/// Why a pattern is none, in a few words.
+pub fn fault(pattern: &str) -> Option<String> {
+    GlobBuilder::new(pattern).literal_separator(true).build().err().map(|fault| fault.kind().to_string())
+}
+
+/// Whether it has a character of a glob.
+pub fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '[', '{'])
+}
+
+/// Whether two patterns may mean one file. Errs on the side of yes: it decides what may *not* run at once.
+pub fn may_overlap(a: &str, b: &str) -> bool {
+    let literal = |pattern: &str| pattern.find(['*', '?', '[', '{']).map_or(pattern.len(), |at| at);
+    match (is_glob(a), is_glob(b)) {
+        (false, false) => a == b,
+        (true, true) => {
+            let (a, b) = (a.get(..literal(a)).unwrap_or(a), b.get(..literal(b)).unwrap_or(b));
+            a.starts_with(b) || b.starts_with(a)
+        }
+        (true, false) => a == b || glob(a).is_some_and(|glob| glob.compile_matcher().is_match(b)),
+        (false, true) => may_overlap(b, a),
+    }
+}

@@ -1,0 +1,544 @@
+//! The grammar of each value: one reader a shape, used by the table of keys.
+//!
+//! **Invariant:** a reader takes what it understands and notes a problem for the rest; it never fails. **Absent:**
+//! which key has which shape (`keys`), and whether a path exists or a step is known (`check`).
+
+use super::command::{self, Mend, Slip};
+use super::scan::{Part, Scan, fix, ticked};
+use crate::domain::ids::StepId;
+use crate::domain::plan::model::*;
+use crate::domain::problem::{Fix, Replacement, Severity};
+use std::ops::Range;
+
+/// What stands under a step's heading before its kind is known.
+#[derive(Default)]
+pub(crate) struct Draft {
+    /// Kinds that were named, each with its setting's key.
+    pub kinds: Vec<(StepKind, Range<usize>)>,
+    /// Of `check`; the first is the kind where no other stands.
+    pub checks: Vec<Check>,
+    /// Everything else; its own kind and checks are overwritten.
+    pub rest: Option<Step>,
+    /// The key of the setting being read.
+    pub key: Range<usize>,
+}
+
+impl Draft {
+    /// The step being filled.
+    pub(crate) fn step(&mut self) -> &mut Step {
+        self.rest.get_or_insert_with(|| empty_step(StepId::new("")))
+    }
+
+    fn kind(&mut self, kind: StepKind) {
+        self.kinds.push((kind, self.key.clone()));
+    }
+}
+
+/// A step that says nothing.
+pub(crate) fn empty_step(id: StepId) -> Step {
+    Step {
+        id,
+        title: String::new(),
+        kind: StepKind::Edit(vec![]),
+        after: After::Above,
+        checks: vec![],
+        write: vec![],
+        read: vec![],
+        allow: vec![],
+        tools: vec![],
+        inputs: vec![],
+        outputs: vec![],
+        repair: None,
+        retry: None,
+        timeout: None,
+        on_failure: OnFailure::Stop,
+        effect: EffectSetting::OfKind,
+        probe: None,
+        route: None,
+        instruction: String::new(),
+    }
+}
+
+fn several(scan: &mut Scan, mut one: impl FnMut(&mut Scan) -> bool) {
+    while !scan.done() && one(scan) {
+        if !scan.separator() {
+            break;
+        }
+    }
+}
+
+/// Values separated by `, ` or `; `.
+pub(crate) fn list(scan: &mut Scan) -> Vec<String> {
+    let mut out = Vec::new();
+    several(scan, |scan| scan.value(&[]).map(|part| out.push(part.text)).is_some());
+    out
+}
+
+pub(crate) fn edit(draft: &mut Draft, scan: &mut Scan) {
+    let mut targets = Vec::new();
+    several(scan, |scan| {
+        let Some(path) = scan.value(&[" ("]) else { return false };
+        let mut target = EditTarget { path: path.text, new: false, focus: None };
+        while scan.eat("(") {
+            loop {
+                if scan.eat_word("new") {
+                    target.new = true;
+                } else if scan.eat_word("focus") {
+                    match scan.take(&[")"]) {
+                        Some(focus) => target.focus = Some(focus.text),
+                        None => return false,
+                    }
+                } else {
+                    return false;
+                }
+                if !scan.eat(",") {
+                    break;
+                }
+            }
+            if !scan.eat(")") {
+                return false;
+            }
+        }
+        targets.push(target);
+        true
+    });
+    match draft.kinds.iter_mut().find_map(|(kind, _)| if let StepKind::Edit(old) = kind { Some(old) } else { None }) {
+        Some(old) => old.extend(targets),
+        None => draft.kind(StepKind::Edit(targets)),
+    }
+}
+
+pub(crate) fn explore(draft: &mut Draft, scan: &mut Scan) {
+    let globs = list(scan);
+    draft.kind(StepKind::Explore(globs));
+}
+
+pub(crate) fn transform(draft: &mut Draft, scan: &mut Scan) {
+    let rule = rule(scan);
+    scan.bad |= rule.is_none();
+    let lost = || Rule::Rename { symbol: String::new(), to: String::new() };
+    draft.kind(StepKind::Transform(rule.unwrap_or_else(lost)));
+}
+
+fn rule(scan: &mut Scan) -> Option<Rule> {
+    let word = ["rename", "rewrite", "template"].into_iter().find(|word| scan.eat_word(word))?;
+    let from = scan.value(&[" to "])?.text;
+    if !scan.eat_word("to") {
+        return None;
+    }
+    let to = scan.value(&[])?.text;
+    Some(match word {
+        "rename" => Rule::Rename { symbol: from, to },
+        "rewrite" => Rule::Rewrite { pattern: from, to },
+        _ => Rule::Template { source: from, to, values: settings(scan) },
+    })
+}
+
+pub(crate) fn run(draft: &mut Draft, scan: &mut Scan) {
+    let command = command(scan, false).unwrap_or_else(no_command);
+    draft.kind(StepKind::Run(command));
+}
+
+fn no_command() -> Command {
+    Command { argv: vec![], dir: None, env: vec![] }
+}
+
+pub(crate) fn fetch(draft: &mut Draft, scan: &mut Scan) {
+    let command = command(scan, false).unwrap_or_else(no_command);
+    draft.kind(StepKind::Fetch(command));
+}
+
+pub(crate) fn ask(draft: &mut Draft, scan: &mut Scan) {
+    let who = scan.value(&[]).map(|part| part.text).unwrap_or_default();
+    draft.kind(StepKind::Ask(who));
+}
+
+pub(crate) fn recipe(draft: &mut Draft, scan: &mut Scan) {
+    let all = scan.all().text;
+    draft.kind(StepKind::Recipe(all));
+}
+
+/// Checks separated by `; `.
+pub(crate) fn checks(scan: &mut Scan) -> Vec<Check> {
+    let mut out = Vec::new();
+    several(scan, |scan| {
+        let check = check(scan);
+        scan.bad |= check.is_none();
+        check.map(|check| out.push(check)).is_some()
+    });
+    out
+}
+
+fn check(scan: &mut Scan) -> Option<Check> {
+    for (word, present) in [("absent:", false), ("present:", true)] {
+        if scan.eat(word) {
+            return search(scan, present).map(Check::Search);
+        }
+    }
+    let path = [
+        ("exists", Check::Exists as fn(String) -> Check),
+        ("missing", Check::Missing),
+        ("changed", Check::Changed),
+        ("unchanged", Check::Unchanged),
+    ];
+    for (word, make) in path {
+        if scan.eat_word(word) {
+            return scan.value(&[]).map(|part| make(part.text));
+        }
+    }
+    if matches!(scan.rest().split([',', ';']).next().map(str::trim_end), Some("syntax")) {
+        scan.value(&[]);
+        return Some(Check::Syntax);
+    }
+    command(scan, true).map(Check::Command)
+}
+
+/// What follows `absent:` or `present:`.
+pub(crate) fn search(scan: &mut Scan, present: bool) -> Option<Search> {
+    let regex = scan.value(&[])?;
+    if let Err(fault) = regex::Regex::new(&regex.text) {
+        let fault = fault.to_string();
+        let why = fault.lines().last().unwrap_or("").trim().to_owned();
+        scan.error("bad-regex", regex.range, format!("this is no regular expression ({why}); mend the pattern"));
+    }
+    let mut search = Search { present, regex: regex.text, within: vec![], except: vec![] };
+    loop {
+        let list = if scan.eat_clause("in") {
+            &mut search.within
+        } else if scan.eat_clause("except") {
+            &mut search.except
+        } else {
+            break;
+        };
+        list.extend(scan.take(&[" in ", " except "]).map(|part| part.text));
+    }
+    Some(search)
+}
+
+/// A command with `in DIR` and `with K=V`. `several`: it stands where more may follow, so `&&` can be split.
+pub(crate) fn command(scan: &mut Scan, several: bool) -> Option<Command> {
+    let start = scan.at();
+    let part = scan.value(&[])?;
+    let words = command::split(&part.text);
+    let mut command = Command { argv: words.argv, dir: None, env: vec![] };
+    loop {
+        if scan.eat_clause("in") {
+            command.dir = scan.take(&[" with "]).map(|part| part.text);
+        } else if scan.eat_clause("with") {
+            command.env.extend(assignments(scan));
+        } else {
+            break;
+        }
+    }
+    let whole = scan.since(start);
+    for slip in words.slips {
+        report(scan, &part, slip, whole.clone(), several);
+    }
+    if words.open {
+        let at = part.range.end.saturating_sub(1)..part.range.end;
+        let mend = fix("quote it", at.clone(), "'*'");
+        let message = "`*` is not expanded here; name the files, or quote it to pass it as it is";
+        scan.problem("operator", Severity::Error, at, message, mend);
+    }
+    Some(command)
+}
+
+fn report(scan: &mut Scan, part: &Part, slip: Slip, whole: Range<usize>, several: bool) {
+    // Inside a value the document's bytes run on without gaps, unless the value spans lines; then no fix is offered.
+    let straight = part.range.len() == part.text.len();
+    let here = |range: &Range<usize>| part.range.start + range.start..part.range.start + range.end;
+    let range = if straight { here(&slip.range) } else { part.range.clone() };
+    let mend = match &slip.mend {
+        Mend::Quote(word) if straight => {
+            let old = part.text.get(word.clone()).unwrap_or("");
+            fix("quote the word", here(word), command::quote(old))
+        }
+        Mend::Split(at) if straight && several => {
+            let (first, second) = (part.text.get(..at.start), part.text.get(at.end..));
+            first.zip(second).map(|(first, second)| Fix {
+                title: "make it two commands".to_owned(),
+                edits: vec![Replacement {
+                    range: whole,
+                    text: format!("{}; {}", ticked(first.trim()), ticked(second.trim())),
+                }],
+            })
+        }
+        Mend::Environment(at) if straight => part.text.get(at.end..).map(|rest| {
+            let set: Vec<_> = part.text.get(at.clone()).unwrap_or("").split_whitespace().map(ticked).collect();
+            let text = format!("{}, with {}", ticked(rest), set.join(", "));
+            Fix { title: "set it with `with`".to_owned(), edits: vec![Replacement { range: whole, text }] }
+        }),
+        Mend::Quote(_) | Mend::Split(_) | Mend::Environment(_) | Mend::None => None,
+    };
+    scan.problem("operator", Severity::Error, range, slip.message, mend);
+}
+
+/// `with K=V, K=V`, if it stands there.
+fn settings(scan: &mut Scan) -> Vec<(String, String)> {
+    if scan.eat_clause("with") { assignments(scan) } else { vec![] }
+}
+
+fn assignments(scan: &mut Scan) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut first = true;
+    loop {
+        let comma = !first && scan.rest().starts_with(',');
+        let ahead = scan.rest().strip_prefix(',').filter(|_| comma).unwrap_or(scan.rest());
+        if !first && !(comma && is_assignment(ahead)) {
+            return out;
+        }
+        scan.eat(",");
+        first = false;
+        let Some(part) = scan.take(&[" in `"]) else { return out };
+        match part.text.split_once('=') {
+            Some((name, value)) if !name.is_empty() && name.bytes().all(command::is_name) => {
+                out.push((name.to_owned(), value.to_owned()));
+            }
+            _ => scan.error("unreadable-value", part.range, "after `with` stands NAME=VALUE"),
+        }
+    }
+}
+
+fn is_assignment(text: &str) -> bool {
+    let text = text.trim_start().trim_start_matches('`').trim_start();
+    text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(command::is_name))
+}
+
+/// Command patterns; the last word may be `*`.
+pub(crate) fn patterns(scan: &mut Scan) -> Vec<CommandPattern> {
+    let mut out = Vec::new();
+    several(scan, |scan| {
+        let Some(part) = scan.value(&[]) else { return false };
+        let words = command::split(&part.text);
+        let mut argv = words.argv;
+        for slip in words.slips {
+            report(scan, &part, slip, part.range.clone(), false);
+        }
+        if words.open {
+            argv.pop();
+        }
+        out.push(CommandPattern { argv, open: words.open });
+        true
+    });
+    out
+}
+
+pub(crate) fn after(draft: &mut Draft, scan: &mut Scan) {
+    let names = list(scan);
+    let parts = scan.parts.clone();
+    draft.step().after = match names.as_slice() {
+        [only] if only == "none" => After::Nothing,
+        _ => {
+            if let Some(none) = parts.iter().find(|part| part.text == "none") {
+                scan.error("unreadable-value", none.range.clone(), "`none` stands alone; name steps or write `none`");
+            }
+            let review = names.iter().any(|name| name == "review");
+            let steps = names.into_iter().filter(|name| name != "review" && name != "none").map(StepId::new).collect();
+            After::Steps { steps, review }
+        }
+    };
+}
+
+/// `NAME: TYPE, NAME: TYPE`.
+pub(crate) fn ports(scan: &mut Scan) -> Vec<Port> {
+    let mut out = Vec::new();
+    several(scan, |scan| {
+        let Some(part) = scan.value(&[]) else { return false };
+        match part.text.split_once(':').map(|(name, kind)| (name.trim(), kind.trim())) {
+            Some((name, kind)) if !name.is_empty() && matches!(kind, "text" | "files" | "symbols" | "data") => {
+                out.push(Port { name: name.to_owned(), kind: kind.to_owned() });
+            }
+            _ => scan.error(
+                "unreadable-value",
+                part.range,
+                "an artifact is written NAME: TYPE, with text, files, symbols or data as the type",
+            ),
+        }
+        true
+    });
+    out
+}
+
+pub(crate) fn retry(draft: &mut Draft, scan: &mut Scan) {
+    let Some(times) = count(scan) else { return };
+    let every = if scan.eat_clause("every") { duration(scan) } else { None };
+    draft.step().retry = Some(Retry { times, every });
+}
+
+/// A small whole number.
+pub(crate) fn count(scan: &mut Scan) -> Option<u32> {
+    let count = scan.number().and_then(|count| u32::try_from(count).ok());
+    scan.bad |= count.is_none();
+    count
+}
+
+/// A span in seconds: `30 s`, `10 min`, `2 h`.
+pub(crate) fn duration(scan: &mut Scan) -> Option<u64> {
+    let span = span(scan);
+    scan.bad |= span.is_none();
+    span
+}
+
+fn span(scan: &mut Scan) -> Option<u64> {
+    let number = scan.number()?;
+    let units = [("seconds", 1), ("sec", 1), ("s", 1), ("minutes", 60), ("min", 60), ("m", 60), ("hours", 3600), ("h", 3600)];
+    let unit = units.iter().find(|(unit, _)| scan.eat_word(unit))?;
+    number.checked_mul(unit.1)
+}
+
+/// `60k`, `1.5M`, `800`.
+fn amount(text: &str) -> Option<u64> {
+    let (digits, scale) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (text.get(..at)?, 1_000),
+        (at, 'M' | 'm') => (text.get(..at)?, 1_000_000),
+        _ => (text, 1),
+    };
+    decimal(digits, scale)
+}
+
+/// A decimal number times a power of ten, if that is whole.
+fn decimal(text: &str, scale: u64) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let power = 10u64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    if whole.is_empty() || !digits(whole) || !digits(part) || scale % power != 0 {
+        return None;
+    }
+    let fraction = if part.is_empty() { 0 } else { part.parse::<u64>().ok()?.checked_mul(scale / power)? };
+    whole.parse::<u64>().ok()?.checked_mul(scale)?.checked_add(fraction)
+}
+
+/// Hundredths of a cent of `$0.50`.
+fn money(text: &str) -> Option<u64> {
+    decimal(text.strip_prefix('$')?.trim(), 10_000)
+}
+
+fn seconds(text: &str) -> Option<u64> {
+    let at = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text.get(..at)?.parse().ok()?;
+    let scale = match text.get(at..)?.trim() {
+        "s" | "sec" | "seconds" => 1,
+        "m" | "min" | "minutes" => 60,
+        "h" | "hours" => 3_600,
+        _ => return None,
+    };
+    number.checked_mul(scale)
+}
+
+pub(crate) fn budget(contract: &mut Contract, scan: &mut Scan) {
+    several(scan, |scan| {
+        let Some(part) = scan.value(&[]) else { return false };
+        let text = part.text.as_str();
+        let counted = |unit: &str| text.strip_suffix(unit).and_then(|amount_text| amount(amount_text.trim_end()));
+        let budget = &mut contract.budget;
+        let taken = if let Some(tokens) = counted("tokens") {
+            budget.tokens.replace(tokens).is_none()
+        } else if let Some(turns) = counted("turns").and_then(|turns| u32::try_from(turns).ok()) {
+            budget.turns.replace(turns).is_none()
+        } else if let Some(money) = money(text) {
+            budget.money.replace(money).is_none()
+        } else if let Some(seconds) = seconds(text) {
+            budget.seconds.replace(seconds).is_none()
+        } else {
+            let message = format!("`{text}` is no bound; write `60k tokens`, `15 min`, `$0.50` or `40 turns`");
+            scan.error("unreadable-value", part.range, message);
+            return true;
+        };
+        if !taken {
+            scan.error("said-twice", part.range, "this bound stands twice; keep one");
+        }
+        true
+    });
+}
+
+pub(crate) fn enforce(contract: &mut Contract, scan: &mut Scan) {
+    several(scan, |scan| {
+        let Some(part) = scan.value(&[]) else { return false };
+        let most = |what: &str| {
+            let text = part.text.as_str();
+            let number = text.strip_prefix(what).and_then(|rest| rest.trim().strip_prefix("at most"));
+            let number = number.or_else(|| text.strip_prefix("at most").and_then(|rest| rest.trim().strip_suffix(what)));
+            number.and_then(|number| number.trim().parse::<u32>().ok())
+        };
+        let found = match part.text.as_str() {
+            "public-api unchanged" => Some(Enforce::PublicApiUnchanged),
+            "no new dependencies" => Some(Enforce::NoNewDependencies),
+            "tests not deleted" => Some(Enforce::TestsNotDeleted),
+            _ => most("files").map(Enforce::FilesAtMost).or_else(|| most("lines").map(Enforce::LinesAtMost)),
+        };
+        match found {
+            Some(found) => contract.enforce.push(found),
+            None => {
+                let message = format!(
+                    "no code checks `{}`; write it as `advice`, or use one of: public-api unchanged, no new dependencies, tests not deleted, files at most N, lines at most N",
+                    part.text
+                );
+                scan.error("not-enforceable", part.range, message);
+            }
+        }
+        true
+    });
+}
+
+pub(crate) fn advice(contract: &mut Contract, scan: &mut Scan) {
+    while !scan.done() {
+        let words = scan.words().text;
+        if !words.is_empty() {
+            contract.advice.push(words);
+        }
+    }
+}
+
+pub(crate) fn assume(contract: &mut Contract, scan: &mut Scan) {
+    let first = contract.assume.len();
+    while !scan.done() {
+        let test = if scan.eat("absent:") {
+            search(scan, false)
+        } else if scan.eat("present:") {
+            search(scan, true)
+        } else {
+            let text = scan.words().text;
+            if !text.is_empty() {
+                contract.assume.push(Assumption { text, test: None });
+            }
+            continue;
+        };
+        if test.is_none() || (!scan.eat(";") && !scan.done()) {
+            scan.bad = true;
+            return;
+        }
+        match contract.assume.get_mut(first..).and_then(<[_]>::last_mut) {
+            Some(last) if last.test.is_none() => last.test = test,
+            Some(_) | None => contract.assume.push(Assumption { text: String::new(), test }),
+        }
+    }
+}
+
+pub(crate) fn stop(contract: &mut Contract, scan: &mut Scan) {
+    while !scan.done() {
+        let part = scan.words();
+        if part.text.is_empty() {
+            continue;
+        }
+        let rule = part.text.split_once('>').and_then(|(measure, above)| {
+            let above = above.trim();
+            let (measure, above) = match measure.trim() {
+                "files" => (Measure::Files, amount(above)?),
+                "lines" => (Measure::Lines, amount(above)?),
+                "tokens" => (Measure::Tokens, amount(above)?),
+                "money" => (Measure::Money, money(above)?),
+                "time" => (Measure::Time, seconds(above)?),
+                _ => return None,
+            };
+            Some(StopRule { measure, above })
+        });
+        match rule {
+            Some(rule) => contract.stop.push(rule),
+            None => {
+                let message = "no code stops on this, so it is said as advice; files, lines, tokens, money or time `>` N would stop";
+                scan.problem("stop-as-advice", Severity::Hint, part.range, message, None);
+                contract.advice.push(part.text);
+            }
+        }
+    }
+}
