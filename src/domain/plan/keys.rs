@@ -164,7 +164,7 @@ pub fn near(name: &str, contract: bool) -> Option<&'static Key> {
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours that lead from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
+pub(super) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(24).collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();

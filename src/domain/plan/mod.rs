@@ -4,8 +4,12 @@
 //! form, and nothing else of the plan reaches a model or the enforcement. Absent: anything about a running task.
 
 pub mod approve;
+pub mod check;
+pub mod compare;
+pub mod edit;
 pub mod globs;
 mod graph;
+pub mod json;
 pub mod keys;
 pub mod model;
 pub mod normal;
@@ -13,10 +17,11 @@ pub mod parse;
 pub mod render;
 
 pub use approve::{ApprovalRefusal, ApprovedPlan, approve};
+pub use check::{Facts, compile};
 pub use globs::Globs;
 pub use model::*;
 pub use normal::{Enforcement, Normal, PlanPrompt, StepRules, Versions, WriteRule, normal, step_digests};
-pub use parse::{Parsed, parse};
+pub use parse::{Layout, Parsed, StepLayout, parse};
 pub use render::render;
 
 #[cfg(test)]

@@ -173,7 +173,8 @@ impl Normal {
 pub fn normal(plan: &Plan, versions: &Versions) -> Normal {
     let line = |name: &str, version: &str| format!("{name} {}\n", version.escape_debug());
     let versions =
-        [line("policy", &versions.policy), line("recipe", &versions.recipe), line("grammar", &versions.grammar)].concat();
+        [line("policy", &versions.policy), line("recipe", &versions.recipe), line("grammar", &versions.grammar)]
+            .concat();
     let contract = render::head(plan);
     let steps: Vec<_> = plan.steps.iter().map(|step| (step.id.clone(), render::step(step))).collect();
     let text = format!("{versions}\n{}", render::render(plan));
@@ -217,7 +218,9 @@ fn tables(plan: &Plan) -> Enforcement {
     for later in 0..steps.len() {
         for earlier in 0..later {
             let meets = match (steps.get(earlier), steps.get(later)) {
-                (Some(a), Some(b)) => !graph.precedes(earlier, later) && !graph.precedes(later, earlier) && overlap(a, b),
+                (Some(a), Some(b)) => {
+                    !graph.precedes(earlier, later) && !graph.precedes(later, earlier) && overlap(a, b)
+                }
                 _ => false,
             };
             if meets {

@@ -60,20 +60,22 @@ fn put(out: &mut String, settings: impl Iterator<Item = (&'static Key, Vec<Strin
 
 /// The contract's settings in table order, one text an item.
 pub(super) fn contract_settings(contract: &Contract) -> Vec<(&'static Key, Vec<String>)> {
-    KEYS.iter().filter_map(|key| match &key.codec {
-        Codec::Contract(_, write) => Some((key, write(contract))),
-        Codec::Step(..) | Codec::Approval => None,
-    })
-    .collect()
+    KEYS.iter()
+        .filter_map(|key| match &key.codec {
+            Codec::Contract(_, write) => Some((key, write(contract))),
+            Codec::Step(..) | Codec::Approval => None,
+        })
+        .collect()
 }
 
 /// A step's settings in table order, one text an item.
 pub(super) fn step_settings(step: &Step) -> Vec<(&'static Key, Vec<String>)> {
-    KEYS.iter().filter_map(|key| match &key.codec {
-        Codec::Step(_, write) => Some((key, write(step))),
-        Codec::Contract(..) | Codec::Approval => None,
-    })
-    .collect()
+    KEYS.iter()
+        .filter_map(|key| match &key.codec {
+            Codec::Step(_, write) => Some((key, write(step))),
+            Codec::Contract(..) | Codec::Approval => None,
+        })
+        .collect()
 }
 
 pub(super) fn one_list(values: &[String]) -> Vec<String> {

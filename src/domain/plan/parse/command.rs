@@ -96,7 +96,8 @@ fn slips(line: &str) -> Vec<Slip> {
     let mut within = Within::Plain;
     let mut word = 0;
     let mut chars = line.char_indices().peekable();
-    let word_at = |start: usize| start..start + line.get(start..).map_or(0, |rest| rest.find(' ').unwrap_or(rest.len()));
+    let word_at =
+        |start: usize| start..start + line.get(start..).map_or(0, |rest| rest.find(' ').unwrap_or(rest.len()));
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, c)| *c);
         match (within, c) {
@@ -136,11 +137,15 @@ fn slips(line: &str) -> Vec<Slip> {
     }
     let set = line.split(' ').take_while(|word| is_setting(word)).map(|word| word.len() + 1).sum::<usize>();
     if set > 0 && set < line.len() {
-        out.insert(0, Slip {
-            range: 0..set - 1,
-            message: "a variable before a command is the shell's; write it behind the command, `with K=V`".to_owned(),
-            mend: Mend::Environment(0..set),
-        });
+        out.insert(
+            0,
+            Slip {
+                range: 0..set - 1,
+                message: "a variable before a command is the shell's; write it behind the command, `with K=V`"
+                    .to_owned(),
+                mend: Mend::Environment(0..set),
+            },
+        );
     }
     out
 }

@@ -20,6 +20,7 @@ pub use layout::{ContractLayout, Layout, Piece, Setting, StepLayout};
 pub use notes::{Remark, RemarkKind};
 pub use prose::{goal_prose, prose};
 pub use scan::Part;
+pub(crate) use screen::hidden;
 
 use self::blocks::{Block, Kind, blocks};
 use self::prose::Headings;
@@ -70,7 +71,8 @@ pub fn parse(text: &str) -> Parsed {
         open: None,
     };
     if text.len() > LONGEST {
-        let message = format!("the document has {} bytes and the limit is {LONGEST}; move prose into other files", text.len());
+        let message =
+            format!("the document has {} bytes and the limit is {LONGEST}; move prose into other files", text.len());
         walk.problem("too-long", Severity::Error, 0..0, message);
         return Parsed { plan: walk.plan, problems: walk.problems, layout: walk.layout };
     }
@@ -287,7 +289,8 @@ impl<'a> Walk<'a> {
         self.mark(range.clone(), Piece::Meaning);
         let text = &words.text;
         let word = |id: &str| !id.is_empty() && id.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-        let split = text.split_once(':').filter(|(id, rest)| word(id) && (rest.is_empty() || rest.starts_with([' ', '\t'])));
+        let split =
+            text.split_once(':').filter(|(id, rest)| word(id) && (rest.is_empty() || rest.starts_with([' ', '\t'])));
         let (id, title, at) = match split {
             Some((id, rest)) => {
                 let title = rest.trim_start();
@@ -303,7 +306,9 @@ impl<'a> Walk<'a> {
                 code: "missing-id".to_owned(),
                 range: range.clone(),
                 severity: Severity::Warning,
-                message: format!("this step has no id, so it goes by `{id}`, and renaming it would make it another step; write one"),
+                message: format!(
+                    "this step has no id, so it goes by `{id}`, and renaming it would make it another step; write one"
+                ),
                 fix: fix(format!("name it `{id}`"), place, put),
             });
         }
@@ -372,10 +377,20 @@ impl<'a> Walk<'a> {
     fn whole(&mut self) {
         if self.plan.title.is_empty() {
             let range = self.layout.title.clone().unwrap_or(0..0);
-            self.problem("missing-title", Severity::Error, range, "the plan has no title; begin with `# ` and a few words");
+            self.problem(
+                "missing-title",
+                Severity::Error,
+                range,
+                "the plan has no title; begin with `# ` and a few words",
+            );
         }
         if self.layout.contract.is_none() {
-            self.problem("missing-contract", Severity::Error, 0..0, "the plan has no contract; add a section `## Contract`");
+            self.problem(
+                "missing-contract",
+                Severity::Error,
+                0..0,
+                "the plan has no contract; add a section `## Contract`",
+            );
         }
         if self.plan.steps.is_empty() {
             let range = self.layout.steps_heading.clone().unwrap_or(0..0);

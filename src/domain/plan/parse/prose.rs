@@ -54,7 +54,8 @@ pub(crate) fn line(text: &str, range: Range<usize>, block: &Block) -> Line {
         let in_code = inside(&block.code, at);
         if matches!(c, '\r' | '\n') {
             if !in_code {
-                let broken = out.text.ends_with('\\') && out.text.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1;
+                let broken =
+                    out.text.ends_with('\\') && out.text.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1;
                 let kept = out.text.strip_suffix('\\').filter(|_| broken).unwrap_or(&out.text);
                 let kept = kept.trim_end_matches(blank).len();
                 out.text.truncate(kept);
@@ -108,7 +109,11 @@ pub(crate) fn guarded(text: &str) -> String {
         let (number, rest) = text.split_at(digits);
         return format!("{number}\\{rest}");
     }
-    if text.starts_with(['#', '-', '+', '*', '>', '`', '~', '=', '_', '<']) { format!("\\{text}") } else { text.to_owned() }
+    if text.starts_with(['#', '-', '+', '*', '>', '`', '~', '=', '_', '<']) {
+        format!("\\{text}")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Which headings prose may hold at its top level.

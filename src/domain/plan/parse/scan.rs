@@ -239,7 +239,8 @@ fn quoted(text: &str) -> Option<(Range<usize>, usize)> {
 
 /// A value that is one plain word as it stands, any other between backticks.
 pub(crate) fn worded(value: &str) -> String {
-    let plain = !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    let plain =
+        !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
     if plain { value.to_owned() } else { ticked(value) }
 }
 

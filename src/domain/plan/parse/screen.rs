@@ -25,7 +25,10 @@ pub(super) fn findings(text: &str) -> Vec<Problem> {
             code: "hidden-character".to_owned(),
             range: at..end,
             severity: Severity::Error,
-            message: format!("U+{:04X} cannot be seen, and what is approved must be what was seen; delete it", u32::from(c)),
+            message: format!(
+                "U+{:04X} cannot be seen, and what is approved must be what was seen; delete it",
+                u32::from(c)
+            ),
             fix: fix("delete it", at..end, ""),
         });
     }

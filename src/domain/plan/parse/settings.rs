@@ -120,12 +120,7 @@ impl<'a> Settings<'a> {
                 format!("`{name}` is no key, so this is {place}; was `{}` meant?", key.name),
                 fix(format!("write `{}`", key.name), range.clone(), key.name),
             ),
-            None => (
-                Severity::Hint,
-                "unknown-key",
-                format!("`{name}` is no key, so this item is {place}"),
-                None,
-            ),
+            None => (Severity::Hint, "unknown-key", format!("`{name}` is no key, so this item is {place}"), None),
         };
         self.problems.push(Problem { code: code.to_owned(), range, severity, message, fix: mend });
         None
@@ -189,8 +184,11 @@ impl<'a> Settings<'a> {
             }
         };
         for (second, range) in kinds {
-            let message =
-                format!("a step has one kind and this one is `{}`; make `{}` a step of its own", kind.key(), second.key());
+            let message = format!(
+                "a step has one kind and this one is `{}`; make `{}` a step of its own",
+                kind.key(),
+                second.key()
+            );
             self.note("two-kinds", Severity::Error, range, message);
         }
         let rest = self.draft.rest.take();

@@ -381,7 +381,8 @@ pub(crate) fn duration(scan: &mut Scan) -> Option<u64> {
 
 fn span(scan: &mut Scan) -> Option<u64> {
     let number = scan.number()?;
-    let units = [("seconds", 1), ("sec", 1), ("s", 1), ("minutes", 60), ("min", 60), ("m", 60), ("hours", 3600), ("h", 3600)];
+    let units =
+        [("seconds", 1), ("sec", 1), ("s", 1), ("minutes", 60), ("min", 60), ("m", 60), ("hours", 3600), ("h", 3600)];
     let unit = units.iter().find(|(unit, _)| scan.eat_word(unit))?;
     number.checked_mul(unit.1)
 }
@@ -457,7 +458,8 @@ pub(crate) fn enforce(contract: &mut Contract, scan: &mut Scan) {
         let most = |what: &str| {
             let text = part.text.as_str();
             let number = text.strip_prefix(what).and_then(|rest| rest.trim().strip_prefix("at most"));
-            let number = number.or_else(|| text.strip_prefix("at most").and_then(|rest| rest.trim().strip_suffix(what)));
+            let number =
+                number.or_else(|| text.strip_prefix("at most").and_then(|rest| rest.trim().strip_suffix(what)));
             number.and_then(|number| number.trim().parse::<u32>().ok())
         };
         let found = match part.text.as_str() {
