@@ -201,7 +201,9 @@ fn step(from: &AnswerStep, n: usize, problems: &mut Vec<String>) -> Step {
         AnswerKind::Explore => Some(StepKind::Explore(paths().collect())),
         AnswerKind::Transform => read("transform", "rule", &from.rule).map(|read| read.kind),
         AnswerKind::Run => read("run", "command", &from.command).map(|read| read.kind),
-        AnswerKind::Check if step.checks.is_empty() => read("check", "check", &from.command).map(|read| read.kind),
+        // A model that put the check into `command` meant the same.
+        AnswerKind::Check if check.is_empty() => read("check", "check", &from.command).map(|read| read.kind),
+        AnswerKind::Check if step.checks.is_empty() => None,
         AnswerKind::Check => Some(StepKind::Check(step.checks.remove(0))),
         AnswerKind::Ask => Some(StepKind::Ask("anyone".to_owned())),
     };
@@ -228,6 +230,9 @@ fn target(file: &AnswerFile) -> EditTarget {
 /// Reads one value with the document's grammar.
 fn value(key: &str, text: &str) -> Result<Plan, String> {
     let text = line(text);
+    if text.is_empty() {
+        return Err("it is empty, and this kind of step needs it".to_owned());
+    }
     let text = if key == "transform" || text.contains('`') || is_word_check(&text) { text } else { ticked(&text) };
     let document = match key {
         "accept" => format!("# x\n\n## Contract\n\n- {key}: {text}\n"),

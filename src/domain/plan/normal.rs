@@ -216,7 +216,8 @@ fn tables(plan: &Plan) -> Enforcement {
     let written = explicit_order(plan);
     let mut graph = Graph::new(written.clone());
     for later in 0..steps.len() {
-        for earlier in 0..later {
+        // The nearest first: what comes before that one then comes before this one too.
+        for earlier in (0..later).rev() {
             let meets = match (steps.get(earlier), steps.get(later)) {
                 (Some(a), Some(b)) => {
                     !graph.precedes(earlier, later) && !graph.precedes(later, earlier) && overlap(a, b)

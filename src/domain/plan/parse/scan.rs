@@ -199,7 +199,9 @@ impl<'a> Scan<'a> {
 
     /// What is left was not understood.
     pub(crate) fn finish(&mut self, key: &str, grammar: &str) {
-        if (self.bad || !self.done()) && self.problems.is_empty() {
+        // That there is no value at all has been said.
+        let empty = self.start >= self.line.text.len();
+        if (self.bad || !self.done()) && self.problems.is_empty() && !empty {
             if self.done() {
                 self.at = self.start;
             }
