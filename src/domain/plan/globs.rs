@@ -86,16 +86,7 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '{'])
 }
 
-/// Whether two patterns may mean one file. Errs on the side of yes: it decides what may *not* run at once.
-pub fn may_overlap(a: &str, b: &str) -> bool {
-    let literal = |pattern: &str| pattern.find(['*', '?', '[', '{']).map_or(pattern.len(), |at| at);
-    match (is_glob(a), is_glob(b)) {
-        (false, false) => a == b,
-        (true, true) => {
-            let (a, b) = (a.get(..literal(a)).unwrap_or(a), b.get(..literal(b)).unwrap_or(b));
-            a.starts_with(b) || b.starts_with(a)
-        }
-        (true, false) => a == b || glob(a).is_some_and(|glob| glob.compile_matcher().is_match(b)),
-        (false, true) => may_overlap(b, a),
-    }
+/// What stands before the first character of a glob.
+pub(super) fn literal(pattern: &str) -> &str {
+    pattern.find(['*', '?', '[', '{']).and_then(|at| pattern.get(..at)).unwrap_or(pattern)
 }

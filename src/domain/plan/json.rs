@@ -178,10 +178,14 @@ fn step(from: &AnswerStep, n: usize, problems: &mut Vec<String>) -> Step {
     step.title = line(if from.title.trim().is_empty() { &from.id } else { &from.title });
     step.instruction = prose(&visible(&from.instruction));
     let paths = || from.files.iter().map(|file| line(&file.path)).filter(|path| !path.is_empty());
+    let mut unread = Vec::new();
     let mut read = |key: &str, field: &str, text: &str| match value(key, text) {
         Ok(read) => read.steps.into_iter().next(),
         Err(why) => {
             fault(field, why);
+            if !line(text).is_empty() {
+                unread.push(format!("The planner wrote as {field}: {}", ticked(&line(text))));
+            }
             None
         }
     };
@@ -213,6 +217,10 @@ fn step(from: &AnswerStep, n: usize, problems: &mut Vec<String>) -> Step {
     if let Some(kind) = kind {
         step.kind = kind;
     }
+    // A draft that could not be repaired still shows the person what was meant.
+    unread.insert(0, std::mem::take(&mut step.instruction));
+    unread.retain(|part| !part.is_empty());
+    step.instruction = prose(&unread.join("\n\n"));
     if matches!(&step.kind, StepKind::Edit(targets) if targets.is_empty()) && from.kind == AnswerKind::Edit {
         problems.push(format!("steps.{id}.files: an edit step names the files it may change"));
     }

@@ -73,16 +73,32 @@ pub struct WriteRule {
     pub new: bool,
     /// The symbol outside which a hunk is flagged.
     pub focus: Option<String>,
+    /// It may mean several files.
+    wide: bool,
     globs: Globs,
 }
 
 impl WriteRule {
     fn new(pattern: &str, new: bool, focus: Option<String>) -> Self {
-        Self { pattern: pattern.to_owned(), new, focus, globs: Globs::files(&[pattern.to_owned()]) }
+        let globs = Globs::files(&[pattern.to_owned()]);
+        Self { pattern: pattern.to_owned(), new, focus, wide: globs::is_glob(pattern), globs }
     }
 
     fn folder(pattern: &str) -> Self {
-        Self { pattern: pattern.to_owned(), new: true, focus: None, globs: Globs::folders(&[pattern.to_owned()]) }
+        let globs = Globs::folders(&[pattern.to_owned()]);
+        Self { pattern: pattern.to_owned(), new: false, focus: None, wide: true, globs }
+    }
+
+    /// Whether both may mean one file. Errs on the side of yes: it decides what may *not* run at once.
+    fn meets(&self, other: &Self) -> bool {
+        if self.pattern == other.pattern {
+            return true;
+        }
+        if self.wide && other.wide {
+            let (a, b) = (globs::literal(&self.pattern), globs::literal(&other.pattern));
+            return a.starts_with(b) || b.starts_with(a);
+        }
+        (self.wide && self.matches(&other.pattern)) || (other.wide && other.matches(&self.pattern))
     }
 
     /// Whether it means this path.
@@ -265,7 +281,7 @@ pub(super) fn explicit_order(plan: &Plan) -> Vec<Vec<usize>> {
 }
 
 fn overlap(a: &StepRules, b: &StepRules) -> bool {
-    a.write.iter().any(|a| b.write.iter().any(|b| globs::may_overlap(&a.pattern, &b.pattern)))
+    a.write.iter().any(|a| b.write.iter().any(|b| a.meets(b)))
 }
 
 fn rules(step: &Step, contract: &Contract) -> StepRules {
@@ -276,7 +292,7 @@ fn rules(step: &Step, contract: &Contract) -> StepRules {
         }
         StepKind::Transform(Rule::Template { to, .. }) => vec![WriteRule::new(to, true, None)],
         StepKind::Transform(Rule::Rename { .. } | Rule::Rewrite { .. }) if step.write.is_empty() => {
-            contract.scope.iter().map(|glob| WriteRule { new: false, ..WriteRule::folder(glob) }).collect()
+            contract.scope.iter().map(|glob| WriteRule::folder(glob)).collect()
         }
         StepKind::Transform(Rule::Rename { .. } | Rule::Rewrite { .. }) => globs(&step.write, false),
         StepKind::Run(_) | StepKind::Fetch(_) => globs(&step.write, true),

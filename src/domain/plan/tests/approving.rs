@@ -43,14 +43,21 @@ fn the_tables_say_what_is_enforced() {
     let (_, normal) = read(SAMPLE);
     let mut out = String::new();
     for rules in &normal.tables.steps {
-        let write: Vec<_> = rules.write.iter().map(|rule| format!("{}{}", rule.pattern, if rule.new { "+" } else { "" })).collect();
+        let write: Vec<_> =
+            rules.write.iter().map(|rule| format!("{}{}", rule.pattern, if rule.new { "+" } else { "" })).collect();
         let before: Vec<_> = rules.predecessors.iter().map(StepId::as_str).collect();
         let checks: Vec<_> = rules.checks.iter().map(super::render::check).collect();
         let commands: Vec<_> = rules.commands.iter().map(super::render::pattern).collect();
         let _ = writeln!(
             out,
             "{} write {write:?} after {before:?} review {} checks {checks:?} commands {commands:?} repair {} retry {} timeout {} outside {} repeatable {}",
-            rules.id, rules.waits_review, rules.repair, rules.retry.times, rules.timeout, rules.outside, rules.repeatable
+            rules.id,
+            rules.waits_review,
+            rules.repair,
+            rules.retry.times,
+            rules.timeout,
+            rules.outside,
+            rules.repeatable
         );
     }
     insta::assert_snapshot!(out, @r#"
@@ -62,7 +69,9 @@ fn the_tables_say_what_is_enforced() {
     let policy = &normal.tables.steps[0];
     assert!(policy.write_rule("src/net/client.rs").unwrap().focus.as_deref() == Some("Client::send"));
     assert!(policy.write_rule("src/net/other.rs").is_none());
-    assert!(normal.tables.contract.scope.matches("src/net/a/b.rs") && !normal.tables.contract.scope.matches("src/lib.rs"));
+    assert!(
+        normal.tables.contract.scope.matches("src/net/a/b.rs") && !normal.tables.contract.scope.matches("src/lib.rs")
+    );
 }
 
 #[test]
@@ -91,14 +100,16 @@ fn only_what_compiles_is_approved() {
 fn up_to_takes_in_what_stands_above_and_what_is_needed() {
     let text = "# T\n## Contract\n## Steps\n### a: x\n- ask: anyone\n- after: d\n### b: x\n- ask: anyone\n- after: none\n### c: x\n- ask: anyone\n### d: x\n- ask: anyone\n- after: none\n";
     let plan = approved(text, Some("b")).unwrap();
-    let included: Vec<_> = plan.steps().iter().map(|s| s.id.as_str()).filter(|id| plan.included(&StepId::new(*id))).collect();
+    let included: Vec<_> =
+        plan.steps().iter().map(|s| s.id.as_str()).filter(|id| plan.included(&StepId::new(*id))).collect();
     assert_eq!(included, ["a", "b", "d"]);
 }
 
 #[test]
 fn a_stored_approval_is_checked_again() {
     let plan = approved(SAMPLE, None).unwrap();
-    let again = |text: &str| ApprovedPlan::reload(text, &Versions::default(), plan.revision().clone(), plan.digest(), None);
+    let again =
+        |text: &str| ApprovedPlan::reload(text, &Versions::default(), plan.revision().clone(), plan.digest(), None);
     assert_eq!(again(SAMPLE).unwrap(), plan);
     assert!(again(&SAMPLE.replace("three", "four")).is_err());
 }
@@ -109,12 +120,23 @@ fn unchanged_steps_stay_done() {
     let show = |text: &str| {
         let rerun = super::compare::rerun(&digests(SAMPLE), &digests(text));
         let ids = |ids: &[StepId]| ids.iter().map(StepId::as_str).collect::<Vec<_>>().join(" ");
-        format!("kept {}; again {}; new {}; gone {}", ids(&rerun.kept), ids(&rerun.again), ids(&rerun.new), ids(&rerun.gone))
+        format!(
+            "kept {}; again {}; new {}; gone {}",
+            ids(&rerun.kept),
+            ids(&rerun.again),
+            ids(&rerun.new),
+            ids(&rerun.gone)
+        )
     };
     assert_eq!(show(&SAMPLE.replace("60k", "90k")), "kept policy tests look announce; again ; new ; gone ");
-    assert_eq!(show(&SAMPLE.replace("`RUST_LOG=off`", "`RUST_LOG=on`")), "kept policy; again tests look announce; new ; gone ");
-    assert_eq!(show(&SAMPLE.replace("### look: Is", "### see: Is").replace("after: look", "after: see")),
-        "kept policy tests; again announce; new see; gone look");
+    assert_eq!(
+        show(&SAMPLE.replace("`RUST_LOG=off`", "`RUST_LOG=on`")),
+        "kept policy; again tests look announce; new ; gone "
+    );
+    assert_eq!(
+        show(&SAMPLE.replace("### look: Is", "### see: Is").replace("after: look", "after: see")),
+        "kept policy tests; again announce; new see; gone look"
+    );
 }
 
 #[test]
@@ -155,7 +177,10 @@ fn edits_touch_nothing_else() {
     assert!(answer(&text, 2, "no").unwrap_err().contains("no question 2"));
     let assumed = apply(&text, &assume_unanswered(&text));
     let item = "- assume: the planner's choice where it asked: which API?\r\n";
-    assert_eq!(assumed, text.replace("files > 8\r\n", &format!("files > 8\r\n{item}")).replace("> question: which API?\r\n", ""));
+    assert_eq!(
+        assumed,
+        text.replace("files > 8\r\n", &format!("files > 8\r\n{item}")).replace("> question: which API?\r\n", "")
+    );
     let (_, normal) = read(&text);
     let signed = apply(&text, &[approve(&text, &named(&normal, 3)).unwrap()]);
     assert_eq!(read(&signed).1.digest, normal.digest);
@@ -194,7 +219,49 @@ fn a_planners_answer_becomes_a_plan() {
     steps.ok.check: `;` is a shell's operator and no shell runs here; make it two commands, each on its own
     steps.fmt.after: no step is called `nope`
     ");
-    insta::assert_snapshot!(render(&plan), @"");
+    insta::assert_snapshot!(render(&plan), @r"
+    # Make retries configurable
+
+    ## Contract
+
+    - scope: `src/net/**`
+    - accept: `cargo test -p net`
+    - advice: be brief
+    - assume: all is well
+    - assume: mostly
+
+    ## Steps
+
+    ### policy: Add RetryPolicy
+
+    - edit: `src/net/retry.rs` (new), `src/net/client.rs` (focus `Client::send`)
+    - check: `cargo check`
+
+    Do it.
+
+    \## Steps
+
+    * well
+
+    ### rename-it: rename
+
+    - transform: rename `a` to `b`
+    - after: policy
+
+    ### fmt: Format
+
+    - edit:
+    - after: nope
+    - write: `src/**`
+
+    The planner wrote as command: `cargo fmt | cat`
+
+    ### ok: Judge
+
+    - edit:
+
+    The planner wrote as check: `cargo test; cargo clippy`
+    ");
 }
 
 #[test]

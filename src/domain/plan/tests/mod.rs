@@ -3,8 +3,8 @@
 
 mod approving;
 mod compiling;
-mod reading;
 mod properties;
+mod reading;
 
 use super::*;
 use std::fmt::Write as _;

@@ -94,13 +94,19 @@ fn line_endings_and_a_byte_order_mark_change_nothing() {
 fn emphasis_html_and_link_definitions_eat_nothing() {
     step("- edit: src/*.rs, lib/*.rs", "- edit: `src/*.rs`, `lib/*.rs`");
     step("- edit: a.rs (focus Client<T>::send)", "- edit: `a.rs` (focus `Client<T>::send`)");
-    step("- run: x\n\nUse Client<T>::send, *not* [x].\n\n[x]: http://y", "- run: `x`\n\nUse Client<T>::send, *not* [x].\n\n[x]: http://y");
+    step(
+        "- run: x\n\nUse Client<T>::send, *not* [x].\n\n[x]: http://y",
+        "- run: `x`\n\nUse Client<T>::send, *not* [x].\n\n[x]: http://y",
+    );
     step("- run: x\n\n<div>\nstill read\n</div>", "- run: `x`\n\n<div> still read </div>");
 }
 
 #[test]
 fn only_hash_headings_outside_of_lists_have_structure() {
-    step("- run: x\n\nprose\n---\nmore\n\n- x\n  ### c: no step", "- run: `x`\n\nprose\n\n---\n\nmore\n\n* x\n  \n  ### c: no step".replace("  \n", "\n").as_str());
+    step(
+        "- run: x\n\nprose\n---\nmore\n\n- x\n  ### c: no step",
+        "- run: `x`\n\nprose\n\n---\n\nmore\n\n* x\n  \n  ### c: no step".replace("  \n", "\n").as_str(),
+    );
     check(
         "---\ntitle: front matter\n---\n# T\n\n## Contract\n## Steps\n### a: b\n- run: x",
         "# T\n\n## Contract\n\n## Steps\n\n### a: b\n\n- run: `x`",
@@ -143,7 +149,10 @@ fn notes_end_where_their_marks_end() {
 
 #[test]
 fn comments_are_cut_wherever_they_stand() {
-    step("<!-- a -->\n- run: x <!-- b -->\n\nDo <!-- c\nc --> it.\n\n`<!-- code -->`", "- run: `x`\n\nDo it.\n\n`<!-- code -->`");
+    step(
+        "<!-- a -->\n- run: x <!-- b -->\n\nDo <!-- c\nc --> it.\n\n`<!-- code -->`",
+        "- run: `x`\n\nDo it.\n\n`<!-- code -->`",
+    );
     step("- run: x\n\n<!-- a --># no heading", "- run: `x`\n\n\\# no heading");
     step(
         "- run: x\n\n<!-- a\n\nlost",
@@ -153,14 +162,18 @@ fn comments_are_cut_wherever_they_stand() {
 
 #[test]
 fn code_in_an_instruction_stays_byte_for_byte() {
-    step("- run: x\n\nFirst\n\n    let  a = 1;\n\n- then\n\n  ```rust\n  fn  x() {}\n\n  ```\n\nA `b  c` d", 
-        "- run: `x`\n\nFirst\n\n```\nlet  a = 1;\n```\n\n* then\n\n  ```rust\n  fn  x() {}\n\n  ```\n\nA `b  c` d");
+    step(
+        "- run: x\n\nFirst\n\n    let  a = 1;\n\n- then\n\n  ```rust\n  fn  x() {}\n\n  ```\n\nA `b  c` d",
+        "- run: `x`\n\nFirst\n\n```\nlet  a = 1;\n```\n\n* then\n\n  ```rust\n  fn  x() {}\n\n  ```\n\nA `b  c` d",
+    );
 }
 
 #[test]
 fn commands_are_words_without_a_shell() {
-    step("- check: `cargo test 'a b' \"c\"`, in `crates/x`, with `A=1`, `B=2`; syntax",
-        "- check: `cargo test 'a b' c`, in `crates/x`, with `A=1`, `B=2`\n- check: syntax");
+    step(
+        "- check: `cargo test 'a b' \"c\"`, in `crates/x`, with `A=1`, `B=2`; syntax",
+        "- check: `cargo test 'a b' c`, in `crates/x`, with `A=1`, `B=2`\n- check: syntax",
+    );
     step("- check: cargo test, with A=1", "- check: `cargo test`, with `A=1`");
     let slips = [
         ("`a && b`", "&&", "fix: make it two commands"),
@@ -177,13 +190,17 @@ fn commands_are_words_without_a_shell() {
     for (value, about, mend) in slips {
         let text = format!("# T\n## Contract\n## Steps\n### a: b\n- check: {value}\n");
         let found = super::parse(&text).problems;
-        let slip = found.iter().find(|problem| problem.code == "operator").unwrap_or_else(|| panic!("{value}: {found:?}"));
+        let slip =
+            found.iter().find(|problem| problem.code == "operator").unwrap_or_else(|| panic!("{value}: {found:?}"));
         assert_eq!(&text[slip.range.clone()], about, "{value}");
         assert_eq!(slip.fix.as_ref().map_or(String::new(), |fix| format!("fix: {}", fix.title)), mend, "{value}");
         if let Some(fix) = &slip.fix {
             let mended = super::edit::apply(&text, &fix.edits);
             let left = super::parse(&mended).problems;
-            assert!(left.iter().all(|problem| problem.code != "operator" || value.contains("`y`")), "{mended}: {left:?}");
+            assert!(
+                left.iter().all(|problem| problem.code != "operator" || value.contains("`y`")),
+                "{mended}: {left:?}"
+            );
         }
     }
 }
@@ -191,31 +208,53 @@ fn commands_are_words_without_a_shell() {
 #[test]
 fn every_value_has_its_grammar() {
     step("- transform: rename `Client::send` to `transmit`", "- transform: rename `Client::send` to `transmit`");
-    step("- transform: rewrite `$A.unwrap()` to `$A?`\n- write: src", "- transform: rewrite `$A.unwrap()` to `$A?`\n- write: `src`");
+    step(
+        "- transform: rewrite `$A.unwrap()` to `$A?`\n- write: src",
+        "- transform: rewrite `$A.unwrap()` to `$A?`\n- write: `src`",
+    );
     step("- transform: template a.tpl to b.rs, with NAME=x", "- transform: template `a.tpl` to `b.rs`, with `NAME=x`");
     step("- explore: src, docs\n- out: notes: text", "- explore: `src`, `docs`\n- out: notes: text");
-    step("- run: x\n- retry: 3, every 30 s\n- timeout: 120 min\n- on-failure: ask\n- allow: `cargo test *`, `ls`",
-        "- run: `x`\n- allow: `cargo test *`, `ls`\n- retry: 3, every 30 s\n- timeout: 2 h\n- on-failure: ask");
-    step("- check: absent: `a, b`, in `src`, except `x`; exists `y`", "- check: absent: `a, b`, in `src`, except `x`\n- check: exists `y`");
-    contract("- budget: 1.5k tokens; $2; 90 s; 40 turns\n- stop: files > 8; when tired\n- enforce: at most 8 files; lines at most 300",
+    step(
+        "- run: x\n- retry: 3, every 30 s\n- timeout: 120 min\n- on-failure: ask\n- allow: `cargo test *`, `ls`",
+        "- run: `x`\n- allow: `cargo test *`, `ls`\n- retry: 3, every 30 s\n- timeout: 2 h\n- on-failure: ask",
+    );
+    step(
+        "- check: absent: `a, b`, in `src`, except `x`; exists `y`",
+        "- check: absent: `a, b`, in `src`, except `x`\n- check: exists `y`",
+    );
+    contract(
+        "- budget: 1.5k tokens; $2; 90 s; 40 turns\n- stop: files > 8; when tired\n- enforce: at most 8 files; lines at most 300",
         "- budget: 1500 tokens; 90 s; $2.00; 40 turns\n- enforce: files at most 8; lines at most 300\n- advice: when tired\n- stop: files > 8\n\
-         hint stop-as-advice \"when tired\": no code stops on this, so it is said as advice; files, lines, tokens, money or time `>` N would stop");
+         hint stop-as-advice \"when tired\": no code stops on this, so it is said as advice; files, lines, tokens, money or time `>` N would stop",
+    );
     contract("- advice: use `a; b` here; and be brief", "- advice: use `a; b` here\n- advice: and be brief");
     contract("- approved: r3-9f2c81d04a7e", "");
 }
 
 #[test]
 fn what_cannot_be_read_is_an_error_that_says_the_grammar() {
-    step("- run: x\n- repair: lots\n- effect: magic\n- timeout: 5",
+    step(
+        "- run: x\n- repair: lots\n- effect: magic\n- timeout: 5",
         "- run: `x`\nerror unreadable-value \"lots\": `lots` cannot be read here; `repair` takes N\n\
          error unreadable-value \"magic\": `magic` cannot be read here; `effect` takes repeatable | outside\n\
-         error unreadable-value \"5\": `5` cannot be read here; `timeout` takes N s | N min | N h");
-    step("- edit: `a.rs` (old)", "- edit:\nerror unreadable-value \"old)\": `old)` cannot be read here; `edit` takes PATH [(new)] [(focus SYMBOL)], …");
-    step("- edit: `a.rs`\n- run: x",
-        "- edit: `a.rs`\nerror two-kinds \"- run: x\": a step has one kind and this one is `edit`; make `run` a step of its own");
-    step("- after: none",
-        "- edit:\n- after: none\nerror missing-kind \"### a: b\": this step has no kind; add one of edit, explore, transform, run, check, ask");
-    step("- run: x\n  - nested", "- run: `x`\nerror nested-setting \"- nested\": `run` takes its value on one line; move this out of the item");
+         error unreadable-value \"5\": `5` cannot be read here; `timeout` takes N s | N min | N h",
+    );
+    step(
+        "- edit: `a.rs` (old)",
+        "- edit:\nerror unreadable-value \"old)\": `old)` cannot be read here; `edit` takes PATH [(new)] [(focus SYMBOL)], …",
+    );
+    step(
+        "- edit: `a.rs`\n- run: x",
+        "- edit: `a.rs`\nerror two-kinds \"- run: x\": a step has one kind and this one is `edit`; make `run` a step of its own",
+    );
+    step(
+        "- after: none",
+        "- edit:\n- after: none\nerror missing-kind \"### a: b\": this step has no kind; add one of edit, explore, transform, run, check, ask",
+    );
+    step(
+        "- run: x\n  - nested",
+        "- run: `x`\nerror nested-setting \"- nested\": `run` takes its value on one line; move this out of the item",
+    );
     step("- run: x\n- repair:", "- run: `x`\nerror empty-value \"\": `repair` has no value; it takes N");
 }
 
@@ -229,9 +268,11 @@ fn what_cannot_be_seen_is_an_error() {
 
 #[test]
 fn ids_come_from_titles_where_none_is_written() {
-    check("# T\n## Contract\n## Steps\n### Fix the bug: now\n- run: x",
+    check(
+        "# T\n## Contract\n## Steps\n### Fix the bug: now\n- run: x",
         "# T\n\n## Contract\n\n## Steps\n\n### fix-the-bug-now: Fix the bug: now\n\n- run: `x`\n\
-         warning missing-id \"### Fix the bug: now\": this step has no id, so it goes by `fix-the-bug-now`, and renaming it would make it another step; write one\n  fix: name it `fix-the-bug-now`");
+         warning missing-id \"### Fix the bug: now\": this step has no id, so it goes by `fix-the-bug-now`, and renaming it would make it another step; write one\n  fix: name it `fix-the-bug-now`",
+    );
 }
 
 #[test]
@@ -255,7 +296,9 @@ fn each_word_belongs_to_meaning_or_not() {
     let mut counts = std::collections::BTreeMap::new();
     for (range, piece) in parsed.layout.pieces() {
         let run = &text[range.clone()];
-        for (at, word) in run.match_indices(char::is_alphabetic).filter(|(at, _)| !run[..*at].ends_with(char::is_alphabetic)) {
+        for (at, word) in
+            run.match_indices(char::is_alphabetic).filter(|(at, _)| !run[..*at].ends_with(char::is_alphabetic))
+        {
             let at = range.start + at;
             if RemarkKind::ALL.iter().any(|(key, _)| text[at..].starts_with(&format!("{key}:"))) {
                 continue;
