@@ -6,6 +6,7 @@
 use super::model::*;
 use super::parse::command;
 use super::parse::scan::{Scan, ticked, worded};
+use super::parse::terms;
 use super::parse::values::{self as read, Draft};
 use super::render as write;
 use std::fmt::Write as _;
@@ -67,18 +68,18 @@ pub static KEYS: &[Key] = &[
     key!(Contract "accept" "CHECK; CHECK…" "`cargo test`" "Judges what was kept, after the last decision."
         Codec::Contract(|c, s| c.accept.extend(read::checks(s)), |c| c.accept.iter().map(write::check).collect())),
     key!(Contract "budget" "N tokens; N min; $N; N turns" "60k tokens; 15 min" "What the task may cost; at 100 % it stops."
-        Codec::Contract(read::budget, |c| write::budget(&c.budget))),
+        Codec::Contract(terms::budget, |c| write::budget(&c.budget))),
     key!(Contract "enforce" "public-api unchanged; no new dependencies; tests not deleted; files at most N; lines at most N"
         "public-api unchanged; no new dependencies" "Constraints that code checks at each step's end."
-        Codec::Contract(read::enforce, |c| write::one_joined(c.enforce.iter().map(write::enforce), "; "))),
+        Codec::Contract(terms::enforce, |c| write::one_joined(c.enforce.iter().map(write::enforce), "; "))),
     key!(Contract "advice" "free text; free text…" "" "Wishes that no code checks; the model is told."
-        Codec::Contract(read::advice, |c| c.advice.clone())),
+        Codec::Contract(terms::advice, |c| c.advice.clone())),
     key!(Contract "assume" "free text[; absent: REGEX[, in GLOB][, except GLOB]]" ""
         "What the plan takes for granted, with a search that tests it (`absent:` or `present:`)."
-        Codec::Contract(read::assume, |c| c.assume.iter().map(write::assumption).collect())),
+        Codec::Contract(terms::assume, |c| c.assume.iter().map(write::assumption).collect())),
     key!(Contract "stop" "files > N; lines > N; tokens > N; money > $N; time > N min" "files > 8"
         "Where the runtime stops and asks."
-        Codec::Contract(read::stop, |c| write::one_joined(c.stop.iter().map(write::stop), "; "))),
+        Codec::Contract(terms::stop, |c| write::one_joined(c.stop.iter().map(write::stop), "; "))),
     key!(Contract "allow" "COMMAND PATTERN, …" "`cargo test *`" "Commands that every step's model may start; the last word may be `*`."
         Codec::Contract(|c, s| c.allow.extend(read::patterns(s)), |c| write::one_joined(c.allow.iter().map(write::pattern), ", "))),
     key!(Contract "approved" "rN-DIGEST" "" "Approves the revision with this digest; any other change of the text voids it."

@@ -262,7 +262,8 @@ fn tables(plan: &Plan) -> Enforcement {
     }
 }
 
-/// Direct predecessors as the plan has them, by number; unknown names are left out.
+/// Direct predecessors as the plan has them, by number; unknown names are left out. `after: review` alone waits for
+/// all steps above: before they ran there is no hunk to decide on, and it would start at once.
 pub(super) fn explicit_order(plan: &Plan) -> Vec<Vec<usize>> {
     let mut numbers = BTreeMap::new();
     for (n, step) in plan.steps.iter().enumerate() {
@@ -271,6 +272,7 @@ pub(super) fn explicit_order(plan: &Plan) -> Vec<Vec<usize>> {
     let before = |(n, step): (usize, &Step)| match &step.after {
         After::Above => n.checked_sub(1).into_iter().collect(),
         After::Nothing => vec![],
+        After::Steps { steps, review: true } if steps.is_empty() => (0..n).collect(),
         After::Steps { steps, .. } => {
             let mut found: Vec<usize> = steps.iter().filter_map(|id| numbers.get(id).copied()).collect();
             found.dedup();

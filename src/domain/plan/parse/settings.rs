@@ -7,7 +7,8 @@ use super::blocks::{Block, Kind};
 use super::layout::Setting;
 use super::prose::{self, Line};
 use super::scan::{Scan, fix};
-use super::values::{self, Draft, empty_step};
+use super::terms;
+use super::values::{Draft, empty_step};
 use crate::domain::ids::{RevisionRef, StepId};
 use crate::domain::plan::keys::{self, Codec, Key};
 use crate::domain::plan::model::*;
@@ -46,7 +47,7 @@ impl<'a> Settings<'a> {
                 let message = "this item has no key, so it is said as advice; no code checks it";
                 self.note("no-key", Severity::Hint, item.range.clone(), message);
             }
-            values::advice(contract, &mut scan);
+            terms::advice(contract, &mut scan);
             return;
         };
         self.whole(item, key);
@@ -196,4 +197,30 @@ impl<'a> Settings<'a> {
         (step.id, step.kind, step.checks) = (id, kind, checks);
         (step, self.problems, self.found)
     }
+}
+
+/// Items of a later list that look like settings. They are none, and whoever wrote them should know.
+pub(super) fn late(text: &str, list: &Block, contract: bool) -> Vec<Problem> {
+    if list.kind != (Kind::List { start: None }) {
+        return vec![];
+    }
+    let items = list.children.iter().filter_map(|item| item.children.first());
+    let found = items.filter(|first| first.kind == Kind::Paragraph).filter_map(|first| {
+        let line = prose::paragraph(text, first);
+        let (name, rest) = line.text.split_once(':')?;
+        let key = keys::find(name, contract).filter(|_| rest.starts_with(' '))?;
+        let (severity, role) = if contract {
+            (Severity::Warning, "prose for people and binds nothing")
+        } else {
+            (Severity::Hint, "instruction")
+        };
+        Some(Problem {
+            code: "late-setting".to_owned(),
+            range: line.source(0..name.len()),
+            severity,
+            message: format!("`{}` is a setting only in the first list under the heading; here it is {role}", key.name),
+            fix: None,
+        })
+    });
+    found.collect()
 }

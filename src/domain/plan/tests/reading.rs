@@ -139,6 +139,19 @@ fn an_unknown_key_is_instruction() {
 }
 
 #[test]
+fn settings_in_a_later_list_are_told() {
+    step(
+        "- run: x\n\nFirst.\n\n- check: that it is dry",
+        "- run: `x`\n\nFirst.\n\n* check: that it is dry\n\
+         hint late-setting \"check\": `check` is a setting only in the first list under the heading; here it is instruction",
+    );
+    contract(
+        "- scope: x\n\nAnd:\n\n- enforce: no new dependencies",
+        "- scope: `x`\nwarning late-setting \"enforce\": `enforce` is a setting only in the first list under the heading; here it is prose for people and binds nothing",
+    );
+}
+
+#[test]
 fn notes_end_where_their_marks_end() {
     step("- run: x\n\n> note: shorter\n> please\nDo it well.\n\n> a quote", "- run: `x`\n\nDo it well.\n\n> a quote");
     let text = "# T\n\n> question: which?\n> answer: that\n\n> question: why?\n";
