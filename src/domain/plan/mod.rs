@@ -20,7 +20,9 @@ pub use approve::{ApprovalRefusal, ApprovedPlan, approve};
 pub use check::{Facts, compile};
 pub use globs::Globs;
 pub use model::*;
-pub use normal::{Enforcement, Normal, PlanPrompt, StepRules, Versions, WriteRule, normal, step_digests};
+pub use normal::{
+    ContractRules, Enforcement, Normal, PlanPrompt, StepRules, Versions, WriteRule, normal, step_digests,
+};
 pub use parse::{Layout, Parsed, StepLayout, parse};
 pub use render::render;
 

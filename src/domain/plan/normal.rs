@@ -9,6 +9,7 @@
 use super::globs::{self, Globs};
 use super::graph::Graph;
 use super::model::*;
+use super::parse::MOST_STEPS;
 use super::render;
 use crate::domain::ids::{ContentHash, StepId};
 use std::collections::BTreeMap;
@@ -229,6 +230,10 @@ pub fn step_digests(normal: &Normal) -> Vec<(StepId, ContentHash)> {
 fn tables(plan: &Plan) -> Enforcement {
     let contract = &plan.contract;
     let mut steps: Vec<StepRules> = plan.steps.iter().map(|step| rules(step, contract)).collect();
+    if steps.len() > MOST_STEPS {
+        // Such a plan is never approved; its order would take memory by the square of its steps.
+        return Enforcement { contract: contract_rules(contract), steps };
+    }
     let written = explicit_order(plan);
     let mut graph = Graph::new(written.clone());
     for later in 0..steps.len() {
@@ -250,15 +255,16 @@ fn tables(plan: &Plan) -> Enforcement {
         rules.predecessors = graph.before(n).iter().filter_map(id).collect();
         rules.ordered = graph.before(n).iter().filter(|before| !written.contains(before)).filter_map(id).collect();
     }
-    Enforcement {
-        contract: ContractRules {
-            scope: Globs::folders(&contract.scope),
-            accept: contract.accept.clone(),
-            budget: contract.budget.clone(),
-            enforce: contract.enforce.clone(),
-            stop: contract.stop.clone(),
-        },
-        steps,
+    Enforcement { contract: contract_rules(contract), steps }
+}
+
+fn contract_rules(contract: &Contract) -> ContractRules {
+    ContractRules {
+        scope: Globs::folders(&contract.scope),
+        accept: contract.accept.clone(),
+        budget: contract.budget.clone(),
+        enforce: contract.enforce.clone(),
+        stop: contract.stop.clone(),
     }
 }
 

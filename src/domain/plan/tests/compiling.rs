@@ -215,6 +215,40 @@ error budget "- timeout: 1 h": this step may take longer than the whole budget; 
     );
 }
 
+#[test]
+fn a_done_step_keeps_its_id() {
+    let approved = super::parse(SAMPLE).plan;
+    let text = SAMPLE.replace("### policy:", "### rules:").replace("after: policy", "after: rules");
+    let done = [crate::domain::ids::StepId::new("policy")];
+    let found = super::check::renamed(&super::parse(&text), &approved, &done);
+    assert_eq!(
+        problems(&text, &found),
+        "error renamed-done \"rules\": `policy` is done and goes by that id; call it `policy` again, not `rules`\n  fix: write `policy`\n"
+    );
+    assert!(super::check::renamed(&super::parse(&text), &approved, &[]).is_empty());
+}
+
+/// Texts that would take time or memory by the square of their length.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a test may look at the clock")]
+fn hostile_texts_are_read_in_time() {
+    let world = World::new();
+    let texts = [
+        format!("# T\n{}", "`a` ".repeat(100_000)),
+        format!("# T\n{}", "a <!-- --> ".repeat(60_000)),
+        format!("# T\n## Contract\n- advice: {}", "` `` ".repeat(100_000)),
+        format!("# T\n## Steps\n{}", "### a\n".repeat(30_000)),
+        format!("# T\n{}", "* ".repeat(100_000)),
+        format!("# T\n{}", "[".repeat(300_000)),
+    ];
+    for text in texts {
+        let started = std::time::Instant::now();
+        let parsed = super::parse(&text);
+        compile(&parsed, &world.facts());
+        assert!(started.elapsed() < std::time::Duration::from_secs(8), "{:?} {}", started.elapsed(), &text[..30]);
+    }
+}
+
 /// Applying a fix mends its finding.
 #[test]
 fn fixes_mend() {
