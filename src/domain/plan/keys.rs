@@ -1,6 +1,7 @@
 //! The one table of keys: contract, kind and step settings, each with its reader, writer and words for people.
 //!
-//! **Invariant:** a key is named nowhere else, and the table's order is the order of the normal form. **Absent:** what
+//! **Invariant:** reader, writer, grammar and words of a key stand nowhere else, and the table's order is the order of
+//! the normal form. **Absent:** what
 //! a value means for the runtime (`normal`), and which keys belong to a later release (`check`).
 
 use super::model::*;

@@ -127,8 +127,34 @@ impl<'a> Settings<'a> {
         None
     }
 
+    /// CommonMark takes an unindented line below an item into it. Whoever wrote it began the instruction.
+    fn lazy(&mut self, item: &Block, key: &Key) {
+        let Some(first) = item.children.iter().find(|block| block.kind == Kind::Paragraph) else { return };
+        let cut = self.text.get(first.range.clone()).unwrap_or("");
+        let Some(at) = cut
+            .match_indices('\n')
+            .map(|(at, _)| at + 1)
+            .find(|at| cut.get(*at..).is_some_and(|line| !line.starts_with([' ', '\t'])))
+        else {
+            return;
+        };
+        let start = first.range.start + at;
+        let end = start + cut.get(at..).and_then(|rest| rest.find(['\r', '\n'])).unwrap_or(cut.len() - at);
+        self.problems.push(Problem {
+            code: "lazy-line".to_owned(),
+            range: start..end,
+            severity: Severity::Error,
+            message: format!(
+                "without a blank line above, this is still the value of `{}`; put one, or indent it",
+                key.name
+            ),
+            fix: fix("put a blank line above", start..start, "\n"),
+        });
+    }
+
     /// A setting is one line of text: what hangs below it would be lost.
     fn whole(&mut self, item: &Block, key: &Key) {
+        self.lazy(item, key);
         let blocks = item.children.iter().filter(|block| block.kind != Kind::Html);
         if let Some(below) = blocks.clone().nth(1) {
             let message = format!("`{}` takes its value on one line; move this out of the item", key.name);

@@ -52,9 +52,11 @@ pub(crate) fn budget(contract: &mut Contract, scan: &mut Scan) {
         let text = part.text.as_str();
         let counted = |unit: &str| text.strip_suffix(unit).and_then(|amount_text| amount(amount_text.trim_end()));
         let budget = &mut contract.budget;
-        let taken = if let Some(tokens) = counted("tokens") {
+        let taken = if let Some(tokens) = counted("tokens").or_else(|| counted("token")) {
             budget.tokens.replace(tokens).is_none()
-        } else if let Some(turns) = counted("turns").and_then(|turns| u32::try_from(turns).ok()) {
+        } else if let Some(turns) =
+            counted("turns").or_else(|| counted("turn")).and_then(|turns| u32::try_from(turns).ok())
+        {
             budget.turns.replace(turns).is_none()
         } else if let Some(money) = money(text) {
             budget.money.replace(money).is_none()

@@ -139,6 +139,16 @@ fn an_unknown_key_is_instruction() {
 }
 
 #[test]
+fn prose_right_below_a_setting_is_told() {
+    step(
+        "- check: cargo test\nMake it good.",
+        "- check: `cargo test Make it good.`\n\
+         error lazy-line \"Make it good.\": without a blank line above, this is still the value of `check`; put one, or indent it\n  fix: put a blank line above",
+    );
+    step("- edit: a.rs,\n  b.rs", "- edit: `a.rs`, `b.rs`");
+}
+
+#[test]
 fn settings_in_a_later_list_are_told() {
     step(
         "- run: x\n\nFirst.\n\n- check: that it is dry",
