@@ -11,7 +11,7 @@ use super::parse::scan::ticked;
 use super::parse::{goal_prose, parse, prose, slug};
 use super::render::render;
 use crate::domain::ids::StepId;
-use crate::domain::problem::Severity;
+use crate::domain::problem::{Problem, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -246,9 +246,18 @@ fn value(key: &str, text: &str) -> Result<Plan, String> {
         "accept" => format!("# x\n\n## Contract\n\n- {key}: {text}\n"),
         _ => format!("# x\n\n## Contract\n\n## Steps\n\n### x: x\n\n- {key}: {text}\n"),
     };
-    let parsed = parse(&document);
-    let errors = parsed.problems.iter().filter(|problem| problem.severity == Severity::Error);
-    match errors.into_iter().find(|problem| problem.code != "no-steps") {
+    let mut parsed = parse(&document);
+    // What a model often writes and what can mean one thing only is mended without asking it again.
+    let harmless = |problem: &&Problem| matches!(problem.code.as_str(), "two-commands" | "leading-variable");
+    let mut document = document;
+    for _ in 0..8 {
+        let fix = parsed.problems.iter().find(harmless).and_then(|problem| problem.fix.as_ref());
+        let Some(fix) = fix else { break };
+        document = super::edit::apply(&document, &fix.edits);
+        parsed = parse(&document);
+    }
+    let mut errors = parsed.problems.iter().filter(|problem| problem.severity == Severity::Error);
+    match errors.find(|problem| problem.code != "no-steps") {
         Some(problem) => Err(problem.message.clone()),
         None => Ok(parsed.plan),
     }

@@ -271,7 +271,13 @@ fn report(scan: &mut Scan, part: &Part, slip: Slip, whole: Range<usize>, several
         }),
         Mend::Quote(_) | Mend::Split(_) | Mend::Environment(_) | Mend::None => None,
     };
-    scan.problem("operator", Severity::Error, range, slip.message, mend);
+    // Those whose fix cannot change what was meant have codes of their own.
+    let code = match slip.mend {
+        Mend::Split(_) => "two-commands",
+        Mend::Environment(_) => "leading-variable",
+        Mend::Quote(_) | Mend::None => "operator",
+    };
+    scan.problem(code, Severity::Error, range, slip.message, mend);
 }
 
 /// `with K=V, K=V`, if it stands there.

@@ -216,7 +216,6 @@ fn a_planners_answer_becomes_a_plan() {
     assert_eq!(questions, ["which one?"]);
     insta::assert_snapshot!(problems.join("\n"), @r"
     steps.fmt.command: `|` is a shell's operator and no shell runs here; put the line into a script of the workspace and name that, or quote it to pass it as it is
-    steps.ok.check: `;` is a shell's operator and no shell runs here; make it two commands, each on its own
     steps.fmt.after: no step is called `nope`
     ");
     insta::assert_snapshot!(render(&plan), @r"
@@ -258,9 +257,8 @@ fn a_planners_answer_becomes_a_plan() {
 
     ### ok: Judge
 
-    - edit:
-
-    The planner wrote as check: `cargo test; cargo clippy`
+    - check: `cargo test`
+    - check: `cargo clippy`
     ");
 }
 
