@@ -4,7 +4,7 @@
 //! digest of that text. It is made here and nowhere else. **Absent:** who approved, and when; that is the journal's.
 
 use super::model::*;
-use super::normal::{Normal, PlanPrompt, StepRules, Versions, normal};
+use super::normal::{ContractRules, Normal, PlanPrompt, StepRules, Versions, normal};
 use super::parse::parse;
 use crate::domain::ids::{ContentHash, RevisionRef, StepId};
 use crate::domain::problem::{Problem, Severity};
@@ -114,6 +114,41 @@ impl ApprovedPlan {
     /// A step.
     pub fn step(&self, id: &StepId) -> Option<&Step> {
         self.plan.steps.iter().find(|step| step.id == *id)
+    }
+
+    /// The contract's rules.
+    pub fn contract(&self) -> &ContractRules {
+        &self.normal.tables.contract
+    }
+
+    /// Files that the plan names and what of them it is about, each once (A10): an approval rests on their content.
+    /// A symbol without a path is one that a rename names.
+    pub fn names(&self) -> BTreeSet<(Option<String>, Option<String>)> {
+        let mut out = BTreeSet::new();
+        for step in &self.plan.steps {
+            match &step.kind {
+                StepKind::Edit(targets) => {
+                    let named = targets.iter().filter(|target| !super::globs::is_glob(&target.path));
+                    out.extend(named.map(|target| (Some(target.path.clone()), target.focus.clone())));
+                }
+                StepKind::Transform(Rule::Rename { symbol, .. }) => {
+                    let (path, name) =
+                        symbol.split_once('#').map_or((None, symbol.as_str()), |(path, name)| (Some(path), name));
+                    out.insert((path.map(str::to_owned), Some(name.to_owned())));
+                }
+                StepKind::Transform(Rule::Template { source, .. }) => {
+                    out.insert((Some(source.clone()), None));
+                }
+                StepKind::Transform(Rule::Rewrite { .. })
+                | StepKind::Explore(_)
+                | StepKind::Run(_)
+                | StepKind::Fetch(_)
+                | StepKind::Check(_)
+                | StepKind::Ask(_)
+                | StepKind::Recipe(_) => {}
+            }
+        }
+        out
     }
 
     /// A step's rules.

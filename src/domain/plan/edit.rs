@@ -3,7 +3,7 @@
 //! **Invariant:** the text around an edit stays as the person wrote it, line endings included. **Absent:** applying
 //! them; and rendering a whole plan anew, which is for plans that no person has touched.
 
-use super::parse::{Parsed, Remark, RemarkKind};
+use super::parse::{Parsed, Remark, RemarkKind, hidden};
 use super::render;
 use crate::domain::ids::{RevisionRef, StepId};
 use crate::domain::problem::Replacement;
@@ -57,7 +57,7 @@ fn ending(text: &str) -> &'static str {
 
 /// Words on one line, without what could end it or hide in it.
 fn one_line(words: &str) -> String {
-    let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain: String = words.chars().map(|c| if hidden(c) { ' ' } else { c }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -5,16 +5,17 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// A set of patterns. Equal when the patterns are.
+/// A set of patterns. Equal when patterns and their reading are.
 #[derive(Clone, Debug)]
 pub struct Globs {
     patterns: Vec<String>,
+    folders: bool,
     set: GlobSet,
 }
 
 impl PartialEq for Globs {
     fn eq(&self, other: &Self) -> bool {
-        self.patterns == other.patterns
+        self.patterns == other.patterns && self.folders == other.folders
     }
 }
 
@@ -32,8 +33,9 @@ impl Globs {
     }
 
     fn build(patterns: &[String], folders: bool) -> Self {
+        let globs: Vec<&String> = patterns.iter().filter(|pattern| is_glob(pattern)).collect();
         let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
+        for pattern in &globs {
             if let Some(glob) = glob(pattern) {
                 set.add(glob);
             }
@@ -41,7 +43,9 @@ impl Globs {
                 set.add(glob);
             }
         }
-        Self { patterns: patterns.to_vec(), set: set.build().unwrap_or_else(|_| GlobSet::empty()) }
+        // Most rules are plain paths, and an empty set costs nothing.
+        let set = if globs.is_empty() { GlobSet::empty() } else { set.build().unwrap_or_else(|_| GlobSet::empty()) };
+        Self { patterns: patterns.to_vec(), folders, set }
     }
 
     /// As written.
@@ -56,7 +60,12 @@ impl Globs {
 
     /// Whether one of them means this path.
     pub fn matches(&self, path: &str) -> bool {
-        self.patterns.iter().any(|pattern| pattern == path) || self.set.is_match(path)
+        let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let named = |pattern: &String| {
+            let plain = pattern.strip_prefix("./").unwrap_or(pattern).trim_end_matches('/');
+            plain == path || pattern == path || (self.folders && (below(plain) || plain == "."))
+        };
+        self.patterns.iter().any(named) || (!self.set.is_empty() && self.set.is_match(path))
     }
 }
 
@@ -66,6 +75,9 @@ fn glob(pattern: &str) -> Option<globset::Glob> {
 
 /// Why a pattern is none, in a few words.
 pub fn fault(pattern: &str) -> Option<String> {
+    if !is_glob(pattern) {
+        return None;
+    }
     GlobBuilder::new(pattern).literal_separator(true).build().err().map(|fault| fault.kind().to_string())
 }
 
@@ -74,16 +86,7 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '{'])
 }
 
-/// Whether two patterns may mean one file. Errs on the side of yes: it decides what may *not* run at once.
-pub fn may_overlap(a: &str, b: &str) -> bool {
-    let literal = |pattern: &str| pattern.find(['*', '?', '[', '{']).map_or(pattern.len(), |at| at);
-    match (is_glob(a), is_glob(b)) {
-        (false, false) => a == b,
-        (true, true) => {
-            let (a, b) = (a.get(..literal(a)).unwrap_or(a), b.get(..literal(b)).unwrap_or(b));
-            a.starts_with(b) || b.starts_with(a)
-        }
-        (true, false) => a == b || glob(a).is_some_and(|glob| glob.compile_matcher().is_match(b)),
-        (false, true) => may_overlap(b, a),
-    }
+/// What stands before the first character of a glob.
+pub(super) fn literal(pattern: &str) -> &str {
+    pattern.find(['*', '?', '[', '{']).and_then(|at| pattern.get(..at)).unwrap_or(pattern)
 }

@@ -11,7 +11,7 @@ use super::parse::scan::ticked;
 use super::parse::{goal_prose, parse, prose, slug};
 use super::render::render;
 use crate::domain::ids::StepId;
-use crate::domain::problem::Severity;
+use crate::domain::problem::{Problem, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -178,10 +178,14 @@ fn step(from: &AnswerStep, n: usize, problems: &mut Vec<String>) -> Step {
     step.title = line(if from.title.trim().is_empty() { &from.id } else { &from.title });
     step.instruction = prose(&visible(&from.instruction));
     let paths = || from.files.iter().map(|file| line(&file.path)).filter(|path| !path.is_empty());
+    let mut unread = Vec::new();
     let mut read = |key: &str, field: &str, text: &str| match value(key, text) {
         Ok(read) => read.steps.into_iter().next(),
         Err(why) => {
             fault(field, why);
+            if !line(text).is_empty() {
+                unread.push(format!("The planner wrote as {field}: {}", ticked(&line(text))));
+            }
             None
         }
     };
@@ -201,7 +205,9 @@ fn step(from: &AnswerStep, n: usize, problems: &mut Vec<String>) -> Step {
         AnswerKind::Explore => Some(StepKind::Explore(paths().collect())),
         AnswerKind::Transform => read("transform", "rule", &from.rule).map(|read| read.kind),
         AnswerKind::Run => read("run", "command", &from.command).map(|read| read.kind),
-        AnswerKind::Check if step.checks.is_empty() => read("check", "check", &from.command).map(|read| read.kind),
+        // A model that put the check into `command` meant the same.
+        AnswerKind::Check if check.is_empty() => read("check", "check", &from.command).map(|read| read.kind),
+        AnswerKind::Check if step.checks.is_empty() => None,
         AnswerKind::Check => Some(StepKind::Check(step.checks.remove(0))),
         AnswerKind::Ask => Some(StepKind::Ask("anyone".to_owned())),
     };
@@ -211,6 +217,10 @@ fn step(from: &AnswerStep, n: usize, problems: &mut Vec<String>) -> Step {
     if let Some(kind) = kind {
         step.kind = kind;
     }
+    // A draft that could not be repaired still shows the person what was meant.
+    unread.insert(0, std::mem::take(&mut step.instruction));
+    unread.retain(|part| !part.is_empty());
+    step.instruction = prose(&unread.join("\n\n"));
     if matches!(&step.kind, StepKind::Edit(targets) if targets.is_empty()) && from.kind == AnswerKind::Edit {
         problems.push(format!("steps.{id}.files: an edit step names the files it may change"));
     }
@@ -228,14 +238,26 @@ fn target(file: &AnswerFile) -> EditTarget {
 /// Reads one value with the document's grammar.
 fn value(key: &str, text: &str) -> Result<Plan, String> {
     let text = line(text);
+    if text.is_empty() {
+        return Err("it is empty, and this kind of step needs it".to_owned());
+    }
     let text = if key == "transform" || text.contains('`') || is_word_check(&text) { text } else { ticked(&text) };
     let document = match key {
         "accept" => format!("# x\n\n## Contract\n\n- {key}: {text}\n"),
         _ => format!("# x\n\n## Contract\n\n## Steps\n\n### x: x\n\n- {key}: {text}\n"),
     };
-    let parsed = parse(&document);
-    let errors = parsed.problems.iter().filter(|problem| problem.severity == Severity::Error);
-    match errors.into_iter().find(|problem| problem.code != "no-steps") {
+    let mut parsed = parse(&document);
+    // What a model often writes and what can mean one thing only is mended without asking it again.
+    let harmless = |problem: &&Problem| matches!(problem.code.as_str(), "two-commands" | "leading-variable");
+    let mut document = document;
+    for _ in 0..8 {
+        let fix = parsed.problems.iter().find(harmless).and_then(|problem| problem.fix.as_ref());
+        let Some(fix) = fix else { break };
+        document = super::edit::apply(&document, &fix.edits);
+        parsed = parse(&document);
+    }
+    let mut errors = parsed.problems.iter().filter(|problem| problem.severity == Severity::Error);
+    match errors.find(|problem| problem.code != "no-steps") {
         Some(problem) => Err(problem.message.clone()),
         None => Ok(parsed.plan),
     }

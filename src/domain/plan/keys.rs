@@ -1,11 +1,13 @@
 //! The one table of keys: contract, kind and step settings, each with its reader, writer and words for people.
 //!
-//! **Invariant:** a key is named nowhere else, and the table's order is the order of the normal form. **Absent:** what
+//! **Invariant:** reader, writer, grammar and words of a key stand nowhere else, and the table's order is the order of
+//! the normal form. **Absent:** what
 //! a value means for the runtime (`normal`), and which keys belong to a later release (`check`).
 
 use super::model::*;
 use super::parse::command;
 use super::parse::scan::{Scan, ticked, worded};
+use super::parse::terms;
 use super::parse::values::{self as read, Draft};
 use super::render as write;
 use std::fmt::Write as _;
@@ -66,22 +68,26 @@ pub static KEYS: &[Key] = &[
         Codec::Contract(|c, s| c.scope.extend(read::list(s)), |c| write::one_list(&c.scope))),
     key!(Contract "accept" "CHECK; CHECK…" "`cargo test`" "Judges what was kept, after the last decision."
         Codec::Contract(|c, s| c.accept.extend(read::checks(s)), |c| c.accept.iter().map(write::check).collect())),
-    key!(Contract "budget" "N tokens; N min; $N; N turns" "60k tokens; 15 min" "What the task may cost; at 100 % it stops."
-        Codec::Contract(read::budget, |c| write::budget(&c.budget))),
-    key!(Contract "enforce" "public-api unchanged; no new dependencies; tests not deleted; files at most N; lines at most N"
+    key!(Contract "budget" "N tokens; N min; $N; N turns" "60k tokens; 15 min"
+        "What the task may cost; at 100 % it stops."
+        Codec::Contract(terms::budget, |c| write::budget(&c.budget))),
+    key!(Contract "enforce"
+        "public-api unchanged; no new dependencies; tests not deleted; files at most N; lines at most N"
         "public-api unchanged; no new dependencies" "Constraints that code checks at each step's end."
-        Codec::Contract(read::enforce, |c| write::one_joined(c.enforce.iter().map(write::enforce), "; "))),
+        Codec::Contract(terms::enforce, |c| write::one_joined(c.enforce.iter().map(write::enforce), "; "))),
     key!(Contract "advice" "free text; free text…" "" "Wishes that no code checks; the model is told."
-        Codec::Contract(read::advice, |c| c.advice.clone())),
+        Codec::Contract(terms::advice, |c| c.advice.clone())),
     key!(Contract "assume" "free text[; absent: REGEX[, in GLOB][, except GLOB]]" ""
         "What the plan takes for granted, with a search that tests it (`absent:` or `present:`)."
-        Codec::Contract(read::assume, |c| c.assume.iter().map(write::assumption).collect())),
+        Codec::Contract(terms::assume, |c| c.assume.iter().map(write::assumption).collect())),
     key!(Contract "stop" "files > N; lines > N; tokens > N; money > $N; time > N min" "files > 8"
         "Where the runtime stops and asks."
-        Codec::Contract(read::stop, |c| write::one_joined(c.stop.iter().map(write::stop), "; "))),
-    key!(Contract "allow" "COMMAND PATTERN, …" "`cargo test *`" "Commands that every step's model may start; the last word may be `*`."
+        Codec::Contract(terms::stop, |c| write::one_joined(c.stop.iter().map(write::stop), "; "))),
+    key!(Contract "allow" "COMMAND PATTERN, …" "`cargo test *`"
+        "Commands that every step's model may start; the last word may be `*`."
         Codec::Contract(|c, s| c.allow.extend(read::patterns(s)), |c| write::one_joined(c.allow.iter().map(write::pattern), ", "))),
-    key!(Contract "approved" "rN-DIGEST" "" "Approves the revision with this digest; any other change of the text voids it."
+    key!(Contract "approved" "rN-DIGEST" ""
+        "Approves the revision with this digest; any other change of the text voids it."
         Codec::Approval),
     key!(Kind "edit" "PATH [(new)] [(focus SYMBOL)], …" "`src/lib.rs`"
         "A model changes these files; the file is the unit of permission."
@@ -91,7 +97,8 @@ pub static KEYS: &[Key] = &[
     key!(Kind "transform" "rename SYMBOL to NAME | rewrite PATTERN to PATTERN | template FILE to FILE[, with K=V…]"
         "rename `old` to `new`" "A rewrite without a model."
         Codec::Step(read::transform, write::transform)),
-    key!(Kind "run" "COMMAND[, in DIR][, with K=V…]" "`cargo fmt`" "A command; what it changes inside `write` becomes hunks."
+    key!(Kind "run" "COMMAND[, in DIR][, with K=V…]" "`cargo fmt`"
+        "A command; what it changes inside `write` becomes hunks."
         Codec::Step(read::run, write::run)),
     key!(Kind "fetch" "COMMAND" "" "A command that needs the network. Not in this release."
         Codec::Step(read::fetch, write::fetch)),
@@ -99,7 +106,8 @@ pub static KEYS: &[Key] = &[
         Codec::Step(read::ask, write::ask)),
     key!(Kind "recipe" "NAME K=V…" "" "A saved plan. Not in this release."
         Codec::Step(read::recipe, write::recipe)),
-    key!(Step "check" "COMMAND | syntax | absent: REGEX… | present: REGEX… | exists PATH | missing PATH | changed PATH | unchanged PATH, separated by `; `"
+    key!(Step "check"
+        "COMMAND | syntax | absent: REGEX… | present: REGEX… | exists PATH | missing PATH | changed PATH | unchanged PATH, separated by `; `"
         "`cargo check`" "How the step's result is judged. The kind, where no other kind stands."
         Codec::Step(|d, s| d.checks.extend(read::checks(s)), write::checks)),
     key!(Step "after" "STEP, … | none | review" "none"
@@ -109,7 +117,8 @@ pub static KEYS: &[Key] = &[
         Codec::Step(|d, s| { let more = read::list(s); d.step().write.extend(more) }, |s| write::one_list(&s.write))),
     key!(Step "read" "GLOB, …" "`src/**`" "What it may read beyond what it writes; without it all unignored files."
         Codec::Step(|d, s| { let more = read::list(s); d.step().read.extend(more) }, |s| write::one_list(&s.read))),
-    key!(Step "allow" "COMMAND PATTERN, …" "`cargo test *`" "Commands the step's model may start; without it the step's checks."
+    key!(Step "allow" "COMMAND PATTERN, …" "`cargo test *`"
+        "Commands the step's model may start; without it the step's checks."
         Codec::Step(|d, s| { let more = read::patterns(s); d.step().allow.extend(more) },
             |s| write::one_joined(s.allow.iter().map(write::pattern), ", "))),
     key!(Step "tools" "TOOL, …" "read, search" "The model's tools; without it the kind's."

@@ -13,8 +13,8 @@ pub mod json;
 pub mod keys;
 pub mod model;
 pub mod normal;
-pub mod outlook;
 pub mod parse;
+pub mod outlook;
 pub mod render;
 pub mod runtime;
 
@@ -22,7 +22,9 @@ pub use approve::{ApprovalRefusal, ApprovedPlan, approve};
 pub use check::{Facts, compile};
 pub use globs::Globs;
 pub use model::*;
-pub use normal::{Enforcement, Normal, PlanPrompt, StepRules, Versions, WriteRule, normal, step_digests};
+pub use normal::{
+    ContractRules, Enforcement, Normal, PlanPrompt, StepRules, Versions, WriteRule, normal, step_digests,
+};
 pub use parse::{Layout, Parsed, StepLayout, parse};
 pub use render::render;
 

@@ -9,6 +9,7 @@
 use super::globs::{self, Globs};
 use super::graph::Graph;
 use super::model::*;
+use super::parse::MOST_STEPS;
 use super::render;
 use crate::domain::ids::{ContentHash, StepId};
 use std::collections::BTreeMap;
@@ -73,16 +74,32 @@ pub struct WriteRule {
     pub new: bool,
     /// The symbol outside which a hunk is flagged.
     pub focus: Option<String>,
+    /// It may mean several files.
+    wide: bool,
     globs: Globs,
 }
 
 impl WriteRule {
     fn new(pattern: &str, new: bool, focus: Option<String>) -> Self {
-        Self { pattern: pattern.to_owned(), new, focus, globs: Globs::files(&[pattern.to_owned()]) }
+        let globs = Globs::files(&[pattern.to_owned()]);
+        Self { pattern: pattern.to_owned(), new, focus, wide: globs::is_glob(pattern), globs }
     }
 
     fn folder(pattern: &str) -> Self {
-        Self { pattern: pattern.to_owned(), new: true, focus: None, globs: Globs::folders(&[pattern.to_owned()]) }
+        let globs = Globs::folders(&[pattern.to_owned()]);
+        Self { pattern: pattern.to_owned(), new: false, focus: None, wide: true, globs }
+    }
+
+    /// Whether both may mean one file. Errs on the side of yes: it decides what may *not* run at once.
+    fn meets(&self, other: &Self) -> bool {
+        if self.pattern == other.pattern {
+            return true;
+        }
+        if self.wide && other.wide {
+            let (a, b) = (globs::literal(&self.pattern), globs::literal(&other.pattern));
+            return a.starts_with(b) || b.starts_with(a);
+        }
+        (self.wide && self.matches(&other.pattern)) || (other.wide && other.matches(&self.pattern))
     }
 
     /// Whether it means this path.
@@ -213,10 +230,15 @@ pub fn step_digests(normal: &Normal) -> Vec<(StepId, ContentHash)> {
 fn tables(plan: &Plan) -> Enforcement {
     let contract = &plan.contract;
     let mut steps: Vec<StepRules> = plan.steps.iter().map(|step| rules(step, contract)).collect();
+    if steps.len() > MOST_STEPS {
+        // Such a plan is never approved; its order would take memory by the square of its steps.
+        return Enforcement { contract: contract_rules(contract), steps };
+    }
     let written = explicit_order(plan);
     let mut graph = Graph::new(written.clone());
     for later in 0..steps.len() {
-        for earlier in 0..later {
+        // The nearest first: what comes before that one then comes before this one too.
+        for earlier in (0..later).rev() {
             let meets = match (steps.get(earlier), steps.get(later)) {
                 (Some(a), Some(b)) => {
                     !graph.precedes(earlier, later) && !graph.precedes(later, earlier) && overlap(a, b)
@@ -233,19 +255,21 @@ fn tables(plan: &Plan) -> Enforcement {
         rules.predecessors = graph.before(n).iter().filter_map(id).collect();
         rules.ordered = graph.before(n).iter().filter(|before| !written.contains(before)).filter_map(id).collect();
     }
-    Enforcement {
-        contract: ContractRules {
-            scope: Globs::folders(&contract.scope),
-            accept: contract.accept.clone(),
-            budget: contract.budget.clone(),
-            enforce: contract.enforce.clone(),
-            stop: contract.stop.clone(),
-        },
-        steps,
+    Enforcement { contract: contract_rules(contract), steps }
+}
+
+fn contract_rules(contract: &Contract) -> ContractRules {
+    ContractRules {
+        scope: Globs::folders(&contract.scope),
+        accept: contract.accept.clone(),
+        budget: contract.budget.clone(),
+        enforce: contract.enforce.clone(),
+        stop: contract.stop.clone(),
     }
 }
 
-/// Direct predecessors as the plan has them, by number; unknown names are left out.
+/// Direct predecessors as the plan has them, by number; unknown names are left out. `after: review` alone waits for
+/// all steps above: before they ran there is no hunk to decide on, and it would start at once.
 pub(super) fn explicit_order(plan: &Plan) -> Vec<Vec<usize>> {
     let mut numbers = BTreeMap::new();
     for (n, step) in plan.steps.iter().enumerate() {
@@ -254,6 +278,7 @@ pub(super) fn explicit_order(plan: &Plan) -> Vec<Vec<usize>> {
     let before = |(n, step): (usize, &Step)| match &step.after {
         After::Above => n.checked_sub(1).into_iter().collect(),
         After::Nothing => vec![],
+        After::Steps { steps, review: true } if steps.is_empty() => (0..n).collect(),
         After::Steps { steps, .. } => {
             let mut found: Vec<usize> = steps.iter().filter_map(|id| numbers.get(id).copied()).collect();
             found.dedup();
@@ -264,7 +289,7 @@ pub(super) fn explicit_order(plan: &Plan) -> Vec<Vec<usize>> {
 }
 
 fn overlap(a: &StepRules, b: &StepRules) -> bool {
-    a.write.iter().any(|a| b.write.iter().any(|b| globs::may_overlap(&a.pattern, &b.pattern)))
+    a.write.iter().any(|a| b.write.iter().any(|b| a.meets(b)))
 }
 
 fn rules(step: &Step, contract: &Contract) -> StepRules {
@@ -275,7 +300,7 @@ fn rules(step: &Step, contract: &Contract) -> StepRules {
         }
         StepKind::Transform(Rule::Template { to, .. }) => vec![WriteRule::new(to, true, None)],
         StepKind::Transform(Rule::Rename { .. } | Rule::Rewrite { .. }) if step.write.is_empty() => {
-            contract.scope.iter().map(|glob| WriteRule { new: false, ..WriteRule::folder(glob) }).collect()
+            contract.scope.iter().map(|glob| WriteRule::folder(glob)).collect()
         }
         StepKind::Transform(Rule::Rename { .. } | Rule::Rewrite { .. }) => globs(&step.write, false),
         StepKind::Run(_) | StepKind::Fetch(_) => globs(&step.write, true),

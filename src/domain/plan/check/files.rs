@@ -73,13 +73,23 @@ fn parts<'a>(layout: &'a StepLayout, key: &'a str) -> impl Iterator<Item = &'a P
 
 /// A path or glob that can be read and stays in the workspace.
 fn readable(on: &mut Findings<'_>, part: &Part) -> bool {
-    if let Err(problem) = WorkspacePath::new(&part.text) {
-        on.error("bad-path", part.range.clone(), format!("{problem}; write a path inside the workspace"), None);
+    if part.text == "." {
+        let mend = fix("write `**`", part.range.clone(), "**");
+        on.error("bad-path", part.range.clone(), "the whole workspace is written `**`", mend);
         return false;
     }
-    if part.text.split('/').any(|folder| folder == "..") || part.text.ends_with('/') && part.text.len() == 1 {
-        on.error("bad-path", part.range.clone(), "write the path without `..`", None);
-        return false;
+    match WorkspacePath::new(&part.text) {
+        Err(problem) => {
+            on.error("bad-path", part.range.clone(), format!("{problem}; write a path inside the workspace"), None);
+            return false;
+        }
+        // The enforcement compares paths as they are written.
+        Ok(clean) if clean.as_str() != part.text => {
+            let mend = fix(format!("write `{clean}`"), part.range.clone(), clean.as_str());
+            on.error("bad-path", part.range.clone(), format!("write this path as `{clean}`"), mend);
+            return false;
+        }
+        Ok(_) => {}
     }
     if let Some(fault) = globs::fault(&part.text).filter(|_| !on.exists(&part.text)) {
         on.error("bad-glob", part.range.clone(), format!("this glob cannot be read ({fault}); mend it"), None);

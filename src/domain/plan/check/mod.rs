@@ -13,9 +13,10 @@ mod steps;
 mod symbols;
 
 use super::normal::{Normal, Versions, normal};
-use super::parse::{LONGEST, Layout, Parsed, StepLayout};
+use super::parse::scan::fix;
+use super::parse::{LONGEST, Layout, MOST_STEPS, Parsed, StepLayout};
 use super::{CommandPattern, Plan, Step};
-use crate::domain::ids::WorkspacePath;
+use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::problem::{Fix, Problem, Severity};
 use crate::domain::symbols::SymbolTable;
 use std::collections::BTreeSet;
@@ -43,7 +44,7 @@ pub fn compile(parsed: &Parsed, facts: &Facts<'_>) -> Vec<Problem> {
         normal: normal(&parsed.plan, &Versions::default()),
         problems: parsed.problems.clone(),
     };
-    if parsed.layout.length <= LONGEST {
+    if parsed.layout.length <= LONGEST && parsed.plan.steps.len() <= MOST_STEPS {
         order::check(&mut check);
         steps::check(&mut check);
         files::check(&mut check);
@@ -54,6 +55,32 @@ pub fn compile(parsed: &Parsed, facts: &Facts<'_>) -> Vec<Problem> {
     }
     check.problems.sort_by_key(|problem| (problem.range.start, problem.range.end, problem.severity));
     check.problems
+}
+
+/// Findings on a document whose approved revision has steps that are done: none of them may go by another name, as
+/// the journal knows it by the old one.
+pub fn renamed(parsed: &Parsed, approved: &Plan, done: &[StepId]) -> Vec<Problem> {
+    let gone = approved
+        .steps
+        .iter()
+        .filter(|step| done.contains(&step.id) && parsed.plan.steps.iter().all(|other| other.id != step.id));
+    let mut out = Vec::new();
+    for old in gone {
+        let pairs = parsed.plan.steps.iter().zip(&parsed.layout.steps);
+        let mut fresh = pairs.filter(|(step, _)| approved.steps.iter().all(|other| other.id != step.id));
+        let same = |new: &Step| new.kind == old.kind && (new.title == old.title || new.instruction == old.instruction);
+        if let Some((new, layout)) = fresh.find(|(new, _)| same(new)) {
+            let range = layout.id.clone().unwrap_or_else(|| layout.heading.clone());
+            out.push(Problem {
+                code: "renamed-done".to_owned(),
+                severity: Severity::Error,
+                message: format!("`{}` is done and goes by that id; call it `{0}` again, not `{}`", old.id, new.id),
+                fix: layout.id.clone().and_then(|at| fix(format!("write `{}`", old.id), at, old.id.as_str())),
+                range,
+            });
+        }
+    }
+    out
 }
 
 /// What the parts of the compiler share.

@@ -6,6 +6,7 @@
 use super::notes::Remark;
 use super::scan::Part;
 use crate::domain::ids::{RevisionRef, StepId};
+use crate::domain::plan::keys::KEYS;
 use std::ops::Range;
 
 /// What a byte of the document is.
@@ -60,6 +61,7 @@ pub struct StepLayout {
 impl StepLayout {
     /// The settings of a key.
     pub fn settings_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Setting> {
+        debug_assert!(KEYS.iter().any(|key| key.name == name), "no key is called {name}");
         self.settings.iter().filter(move |setting| setting.name == name)
     }
 

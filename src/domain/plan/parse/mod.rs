@@ -14,6 +14,7 @@ pub(crate) mod prose;
 pub(crate) mod scan;
 mod screen;
 mod settings;
+pub(crate) mod terms;
 pub(crate) mod values;
 
 pub use layout::{ContractLayout, Layout, Piece, Setting, StepLayout};
@@ -139,7 +140,8 @@ impl<'a> Walk<'a> {
                 self.layout.goal.push(block.range.clone());
                 self.goal.push(prose::write(self.text, std::slice::from_ref(block), Headings::None));
             }
-            Region::Contract | Region::Steps | Region::Other => {}
+            Region::Contract => self.problems.extend(settings::late(self.text, block, true)),
+            Region::Steps | Region::Other => {}
         }
         self.remarks(block);
         self.comments(block);
@@ -277,6 +279,7 @@ impl<'a> Walk<'a> {
     }
 
     fn instruction(&mut self, block: &Block) {
+        self.problems.extend(settings::late(self.text, block, false));
         if let Some(open) = &mut self.open {
             open.layout.instruction.push(block.range.clone());
             open.prose.push(prose::write(self.text, std::slice::from_ref(block), Headings::Fourth));

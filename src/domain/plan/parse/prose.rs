@@ -34,14 +34,18 @@ impl Line {
 
 /// A run of inline source as one line: breaks become one blank, comments go, inline code stays byte for byte.
 pub(crate) fn line(text: &str, range: Range<usize>, block: &Block) -> Line {
-    let inside = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|range| range.start < at && at < range.end);
+    // By bisection: a hostile line may hold a hundred thousand of them.
+    let around = |ranges: &[Range<usize>], at: usize| {
+        let next = ranges.partition_point(|range| range.start <= at);
+        next.checked_sub(1).and_then(|found| ranges.get(found)).filter(|range| at < range.end).cloned()
+    };
     let mut out = Line { end: range.end, ..Line::default() };
     let mut chars = text.get(range.clone()).unwrap_or("").char_indices().peekable();
     let blank = |c: char| matches!(c, ' ' | '\t');
     let mut after_comment = false;
     while let Some((offset, c)) = chars.next() {
         let at = range.start + offset;
-        if let Some(comment) = block.comments.iter().find(|comment| comment.start == at) {
+        if let Some(comment) = around(&block.comments, at) {
             while chars.next_if(|(offset, _)| range.start + offset < comment.end).is_some() {}
             // A blank takes its place, so that what stood around it does not become another comment or one word.
             if !out.text.is_empty() && !out.text.ends_with(blank) {
@@ -51,7 +55,7 @@ pub(crate) fn line(text: &str, range: Range<usize>, block: &Block) -> Line {
             after_comment = true;
             continue;
         }
-        let in_code = inside(&block.code, at);
+        let in_code = around(&block.code, at).is_some_and(|code| code.start < at);
         if matches!(c, '\r' | '\n') {
             if !in_code {
                 let broken =

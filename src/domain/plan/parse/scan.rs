@@ -199,7 +199,9 @@ impl<'a> Scan<'a> {
 
     /// What is left was not understood.
     pub(crate) fn finish(&mut self, key: &str, grammar: &str) {
-        if (self.bad || !self.done()) && self.problems.is_empty() {
+        // That there is no value at all has been said.
+        let empty = self.start >= self.line.text.len();
+        if (self.bad || !self.done()) && self.problems.is_empty() && !empty {
             if self.done() {
                 self.at = self.start;
             }
@@ -244,8 +246,11 @@ pub(crate) fn worded(value: &str) -> String {
     if plain { value.to_owned() } else { ticked(value) }
 }
 
-/// Puts a value between backticks so that `quoted` gives it back.
+/// Puts a value between backticks so that `quoted` gives it back. No value is nothing at all.
 pub(crate) fn ticked(value: &str) -> String {
+    if value.is_empty() {
+        return String::new();
+    }
     let longest = value.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest + 1);
     let edges = value.starts_with('`') || value.ends_with('`');

@@ -7,7 +7,8 @@ use super::blocks::{Block, Kind};
 use super::layout::Setting;
 use super::prose::{self, Line};
 use super::scan::{Scan, fix};
-use super::values::{self, Draft, empty_step};
+use super::terms;
+use super::values::{Draft, empty_step};
 use crate::domain::ids::{RevisionRef, StepId};
 use crate::domain::plan::keys::{self, Codec, Key};
 use crate::domain::plan::model::*;
@@ -46,7 +47,7 @@ impl<'a> Settings<'a> {
                 let message = "this item has no key, so it is said as advice; no code checks it";
                 self.note("no-key", Severity::Hint, item.range.clone(), message);
             }
-            values::advice(contract, &mut scan);
+            terms::advice(contract, &mut scan);
             return;
         };
         self.whole(item, key);
@@ -126,8 +127,34 @@ impl<'a> Settings<'a> {
         None
     }
 
+    /// CommonMark takes an unindented line below an item into it. Whoever wrote it began the instruction.
+    fn lazy(&mut self, item: &Block, key: &Key) {
+        let Some(first) = item.children.iter().find(|block| block.kind == Kind::Paragraph) else { return };
+        let cut = self.text.get(first.range.clone()).unwrap_or("");
+        let Some(at) = cut
+            .match_indices('\n')
+            .map(|(at, _)| at + 1)
+            .find(|at| cut.get(*at..).is_some_and(|line| !line.starts_with([' ', '\t'])))
+        else {
+            return;
+        };
+        let start = first.range.start + at;
+        let end = start + cut.get(at..).and_then(|rest| rest.find(['\r', '\n'])).unwrap_or(cut.len() - at);
+        self.problems.push(Problem {
+            code: "lazy-line".to_owned(),
+            range: start..end,
+            severity: Severity::Error,
+            message: format!(
+                "without a blank line above, this is still the value of `{}`; put one, or indent it",
+                key.name
+            ),
+            fix: fix("put a blank line above", start..start, "\n"),
+        });
+    }
+
     /// A setting is one line of text: what hangs below it would be lost.
     fn whole(&mut self, item: &Block, key: &Key) {
+        self.lazy(item, key);
         let blocks = item.children.iter().filter(|block| block.kind != Kind::Html);
         if let Some(below) = blocks.clone().nth(1) {
             let message = format!("`{}` takes its value on one line; move this out of the item", key.name);
@@ -196,4 +223,30 @@ impl<'a> Settings<'a> {
         (step.id, step.kind, step.checks) = (id, kind, checks);
         (step, self.problems, self.found)
     }
+}
+
+/// Items of a later list that look like settings. They are none, and whoever wrote them should know.
+pub(super) fn late(text: &str, list: &Block, contract: bool) -> Vec<Problem> {
+    if list.kind != (Kind::List { start: None }) {
+        return vec![];
+    }
+    let items = list.children.iter().filter_map(|item| item.children.first());
+    let found = items.filter(|first| first.kind == Kind::Paragraph).filter_map(|first| {
+        let line = prose::paragraph(text, first);
+        let (name, rest) = line.text.split_once(':')?;
+        let key = keys::find(name, contract).filter(|_| rest.starts_with(' '))?;
+        let (severity, role) = if contract {
+            (Severity::Warning, "prose for people and binds nothing")
+        } else {
+            (Severity::Hint, "instruction")
+        };
+        Some(Problem {
+            code: "late-setting".to_owned(),
+            range: line.source(0..name.len()),
+            severity,
+            message: format!("`{}` is a setting only in the first list under the heading; here it is {role}", key.name),
+            fix: None,
+        })
+    });
+    found.collect()
 }

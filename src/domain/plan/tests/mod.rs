@@ -1,8 +1,10 @@
 //! Tests of the plan: data in, rendered text out; properties for what must hold for any text.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expects by failing")]
 
-mod parse;
+mod approving;
+mod compiling;
 mod properties;
+mod reading;
 
 use super::*;
 use std::fmt::Write as _;
