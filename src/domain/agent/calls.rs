@@ -59,6 +59,18 @@ impl Wanted {
         ToolOrder { call: self.call, act, why: self.why }
     }
 
+    /// What the model is shown before it writes: the text as it stands. A small model that edits unseen invents the
+    /// rest of the item.
+    pub fn look(&self) -> Option<ToolOrder> {
+        match &self.act {
+            WantedAct::Edit { path, symbol, .. } => {
+                let arguments = ReadArguments { path: path.to_string(), symbol: symbol.clone(), from: None, to: None };
+                Some(ToolOrder { call: format!("{}-look", self.call), act: Act::Read(arguments), why: None })
+            }
+            WantedAct::Create { .. } => None,
+        }
+    }
+
     /// The tool's name.
     pub fn name(&self) -> &'static str {
         match self.act {

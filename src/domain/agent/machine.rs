@@ -78,10 +78,25 @@ enum State {
     Model,
     Code(Wanted, u32),
     Tool(ToolOrder, Slot),
-    Person { question: String, slot: Slot },
-    Scope { paths: Vec<String>, reason: String, slot: Slot },
-    Done { summary: String, slot: Option<Slot> },
-    Stopped { cause: Cause, message: String },
+    /// The text that an `edit` without code is about, read for it.
+    Look(ToolOrder, Slot),
+    Person {
+        question: String,
+        slot: Slot,
+    },
+    Scope {
+        paths: Vec<String>,
+        reason: String,
+        slot: Slot,
+    },
+    Done {
+        summary: String,
+        slot: Option<Slot>,
+    },
+    Stopped {
+        cause: Cause,
+        message: String,
+    },
 }
 
 /// Answers in a row without a usable call, by kind, after which the attempt ends.
@@ -166,7 +181,7 @@ impl Agent {
         }
         match &self.state {
             State::Model | State::Code(..) => Move::Model(self.request()),
-            State::Tool(order, _) => Move::Tool(order.clone()),
+            State::Tool(order, _) | State::Look(order, _) => Move::Tool(order.clone()),
             State::Person { question, .. } => Move::AskPerson { question: question.clone() },
             State::Scope { paths, reason, .. } => Move::AskScope { paths: paths.clone(), reason: reason.clone() },
             State::Done { summary, .. } => Move::Done { summary: summary.clone(), notes: self.notes.clone() },
@@ -191,6 +206,7 @@ impl Agent {
                 }
             }
             (State::Tool(order, slot), Answer::Tool(result)) => self.result(&order, slot, &result),
+            (State::Look(_, slot), Answer::Tool(result)) => self.looked(slot, &result),
             (State::Person { slot, .. } | State::Scope { slot, .. }, Answer::Person(words)) => {
                 self.transcript.answer(slot, "ask", format!("The person answers: {words}"));
                 self.advance();

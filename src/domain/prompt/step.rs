@@ -36,18 +36,17 @@ fn calling(kind: AgentKind, form: CallForm, tools: &[ToolSpec]) -> String {
     let list = forms::listed(tools, form);
     match (form, kind) {
         (CallForm::Native, AgentKind::Edit) => {
-            "Example: to change `Client::send`, call `edit` with {\"path\": \"src/net.rs\", \"symbol\": \
-             \"Client::send\"} and write in the text of the same message:\n\n\
-             ```rust\npub fn send(&self) -> Result<(), Error> {\n    self.wire.send()\n}\n```\n"
+            "Example: to change the constant `LIMIT`, call `edit` with {\"path\": \"src/net.rs\", \"symbol\": \
+             \"LIMIT\"} and write in the text of the same message:\n\n\
+             ```rust\npub const LIMIT: u32 = 3;\n```\n"
                 .to_owned()
         }
         (CallForm::Native, AgentKind::Explore) => String::new(),
         (CallForm::Text, AgentKind::Edit) => format!(
             "Tools (`?` = may be left out):\n{list}\nA call is a JSON fence. Examples:\n\n\
              ```json\n{{\"name\": \"outline\", \"arguments\": {{\"path\": \"src/net.rs\"}}}}\n```\n\n\
-             ```json\n{{\"name\": \"edit\", \"arguments\": {{\"path\": \"src/net.rs\", \"symbol\": \
-             \"Client::send\"}}}}\n```\n\
-             ```rust\npub fn send(&self) -> Result<(), Error> {{\n    self.wire.send()\n}}\n```\n"
+             ```json\n{{\"name\": \"edit\", \"arguments\": {{\"path\": \"src/net.rs\", \"symbol\": \"LIMIT\"}}}}\n```\n\
+             ```rust\npub const LIMIT: u32 = 3;\n```\n"
         ),
         (CallForm::Text, AgentKind::Explore) => format!(
             "Tools (`?` = may be left out):\n{list}\nA call is a JSON fence. Example:\n\n\
@@ -57,7 +56,7 @@ fn calling(kind: AgentKind, form: CallForm, tools: &[ToolSpec]) -> String {
             "Tools (`?` = may be left out):\n{list}\nAnswer with one action, a JSON object. After `edit` and `create` \
              you are asked for the code. Examples:\n\n\
              {{\"tool\": \"outline\", \"path\": \"src/net.rs\"}}\n\
-             {{\"tool\": \"edit\", \"path\": \"src/net.rs\", \"symbol\": \"Client::send\"}}\n"
+             {{\"tool\": \"edit\", \"path\": \"src/net.rs\", \"symbol\": \"LIMIT\"}}\n"
         ),
         (CallForm::Schema, AgentKind::Explore) => format!(
             "Tools (`?` = may be left out):\n{list}\nAnswer with one action, a JSON object. Example:\n\n\

@@ -170,6 +170,7 @@ fn a_small_model_is_led_from_native_calls_to_one_schema() {
         vec![
             reply("```rust\npub fn save(&self) {}\n```"),
             reply("{\n  \"tool\": \"edit\",\n  \"path\": \"src/lib.rs\",\n  \"symbol\": \"Store::save\"\n}"),
+            ok("    pub fn save(&self) {}\n"),
             reply("Here it is:\n```rust\n    pub fn save(&self) -> std::io::Result<()> {\n        Ok(())\n    }\n```"),
             ok("src/lib.rs: 1 line changed"),
             reply("{\n  \"tool\": \"finish\",\n  \"summary\": \"done\"\n}"),
@@ -180,9 +181,10 @@ fn a_small_model_is_led_from_native_calls_to_one_schema() {
     ? model, by schema
       model: ```rust⏎pub fn save(&self) {}⏎``` (0 calls)
       us: That was no call. Answer with one action as a JSON object and nothing else.
+    ! {"tool":"read","path":"src/lib.rs","symbol":"Store::save"}
     ? model, in text
       model: {⏎  "tool": "edit",⏎  "path": "src/lib.rs",⏎  "symbol": "Store::save"⏎} (0 calls)
-      us: Result of `edit`:⏎Now the item: the complete new `Store::save` of `src/lib.rs`, in one code fence and nothing else.
+      us: Result of `edit`:⏎As it stands:⏎<<<data cedc8440 edit⏎    pub fn save(&self) {}⏎>>>data cedc8440⏎Now the item: the complete new `Store::save` of `src/lib.rs`, in one code fence and nothing else.
     ! {"tool":"edit","path":"src/lib.rs","symbol":"Store::save","place":"instead","code":"    pub fn save(&self) -> std::io::Result<()> {\n        Ok(())\n    }\n"}
     ? model, by schema
       model: Here it is:⏎```rust⏎    pub fn save(&self) -> std::io::Result<()> {⏎        Ok(())⏎    }⏎``` (0 calls)
@@ -315,7 +317,7 @@ fn silence_length_and_turns_end_the_attempt() {
     stopped, model output: the model found no way to make a call, not even as one JSON object. After 2 turns and 0 repair rounds, nothing was changed.
     stopped, model output: the model refused: no. After 1 turns and 0 repair rounds, nothing was changed.
     stopped, guard: the step used all its 1 turns. After 1 turns and 0 repair rounds, nothing was changed. The last result was `read`: fn save.
-    stopped, budget: 1830 tokens are left of the budget, and the next request needs about 1951. After 1 turns and 0 repair rounds, nothing was changed. The last result was `read`: fn save.
+    stopped, budget: 1830 tokens are left of the budget, and the next request needs about 1941. After 1 turns and 0 repair rounds, nothing was changed. The last result was `read`: fn save.
     stopped, transport: it said no (try). After 0 turns and 0 repair rounds, nothing was changed.
     stopped, tool fault: an answer came to something that was not asked; the journal does not fit. After 0 turns and 0 repair rounds, nothing was changed.
     ");
@@ -490,12 +492,10 @@ fn a_request_as_the_model_sees_it() {
     ```
 
     ```json
-    {"name": "edit", "arguments": {"path": "src/net.rs", "symbol": "Client::send"}}
+    {"name": "edit", "arguments": {"path": "src/net.rs", "symbol": "LIMIT"}}
     ```
     ```rust
-    pub fn send(&self) -> Result<(), Error> {
-        self.wire.send()
-    }
+    pub const LIMIT: u32 = 3;
     ```
 
     [user]

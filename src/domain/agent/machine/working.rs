@@ -50,9 +50,14 @@ impl Agent {
             Resolved::Scope { paths, reason } => self.state = State::Scope { paths, reason, slot },
             Resolved::Code(wanted) => {
                 self.held = Some("not tried, since the code of a call before it is still missing");
-                self.transcript.answer(slot, wanted.name(), wanted.words());
+                let look = wanted.look();
+                let (name, words) = (wanted.name(), wanted.words());
                 self.wanted = Some(wanted);
-                return false;
+                let Some(look) = look else {
+                    self.transcript.answer(slot, name, words);
+                    return false;
+                };
+                self.state = State::Look(look, slot);
             }
             Resolved::Finish(_) if self.idle_finish() => {
                 self.doubted = true;
@@ -89,6 +94,26 @@ impl Agent {
         }
         let key = serde_json::to_string(&order.act).unwrap_or_default();
         self.settle(&key, slot, name, result, ok && !order.act.writes().is_empty());
+        if !matches!(self.state, State::Stopped { .. }) {
+            self.advance();
+        }
+    }
+
+    /// The text that code is asked for came, or is not there: then there is nothing to ask for.
+    pub(super) fn looked(&mut self, slot: Slot, result: &ToolResult) {
+        let Some(wanted) = self.wanted.take() else { return self.advance() };
+        let name = wanted.name();
+        match result {
+            ToolResult::Ok { .. } => {
+                let shown = format!("As it stands:\n{}\n{}", rendered(name, result), wanted.words());
+                self.transcript.answer(slot, name, shown);
+                self.wanted = Some(wanted);
+            }
+            ToolResult::Err(_) => {
+                self.held = Some("not tried, since a call before it in the same message failed");
+                self.settle(&wanted.words(), slot, name, result, false);
+            }
+        }
         if !matches!(self.state, State::Stopped { .. }) {
             self.advance();
         }
