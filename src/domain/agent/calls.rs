@@ -40,6 +40,10 @@ pub struct Wanted {
     call: String,
     why: Option<String>,
     act: WantedAct,
+    /// The text it is about, marked as data, once it was read.
+    pub(super) shown: Option<String>,
+    /// What was wrong with the answer before.
+    pub(super) complaint: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -133,12 +137,12 @@ fn build(tool: Tool, value: Value, call: &FoundCall, rights: &Rights) -> Result<
         Tool::Edit => {
             let EditArguments { path, symbol, place, why } = typed(value)?;
             let act = WantedAct::Edit { path: path_of(&path)?, symbol, place };
-            Ok(coded(Wanted { call: call.id.clone(), why, act }, call.code.as_deref()))
+            Ok(coded(Wanted { call: call.id.clone(), why, act, shown: None, complaint: None }, call.code.as_deref()))
         }
         Tool::Create => {
             let FileArguments { path, why } = typed(value)?;
             let act = WantedAct::Create { path: path_of(&path)? };
-            Ok(coded(Wanted { call: call.id.clone(), why, act }, call.code.as_deref()))
+            Ok(coded(Wanted { call: call.id.clone(), why, act, shown: None, complaint: None }, call.code.as_deref()))
         }
         Tool::Replace => {
             let ReplaceArguments { path, pairs, why } = typed(value)?;

@@ -1,12 +1,12 @@
 //! What the model of a step is told: rules, the frozen start, the state of the moment.
 //!
 //! Invariant: `system` and `start` depend on the brief and the call form alone, so that the head of every request of a
-//! step is the same byte for byte (G4). Absent: the transcript between start and now.
+//! step is the same byte for byte (G4); `code` alone stands apart. Absent: the transcript between start and now.
 
 use super::data::{RULE, data};
 use crate::domain::agent::brief::{AgentKind, Brief};
 use crate::domain::agent::cut::one_line;
-use crate::domain::agent::dialogue::ToolSpec;
+use crate::domain::agent::dialogue::{Message, ToolSpec};
 use crate::domain::agent::forms::{self, CallForm};
 
 /// The rules of the house, with the fixed examples (C11).
@@ -121,6 +121,25 @@ pub fn now(brief: &Brief, now: &Now<'_>) -> String {
     }
     out.push_str(&format!("Turn {} of {}. {}", now.turn, now.turns, now.want));
     out
+}
+
+/// A request for one piece of code and nothing else, for models that write calls by schema only: in the midst of JSON
+/// actions they answer with one more of them. What a 1.5B model gets right is one item, shown, asked for in a fence.
+pub fn code(brief: &Brief, shown: Option<&str>, failure: Option<&str>, words: &str) -> Vec<Message> {
+    let system = format!(
+        "You write one piece of code for a step of an approved plan. Answer with one code fence that holds the complete \
+         text: nothing left out, nothing around it. Keep what need not change. {RULE}"
+    );
+    let mut text = format!("# Goal\n\n{}\n\n# Your step\n\n{}\n", brief.goal.trim(), brief.step.trim());
+    let mut part = |title: &str, part: Option<&str>| {
+        if let Some(part) = part {
+            text.push_str(&format!("\n# {title}\n\n{part}\n"));
+        }
+    };
+    part("As it stands", shown);
+    part("The check failed", failure);
+    text.push_str(&format!("\n{words}"));
+    vec![Message::System { text: system }, Message::User { text }]
 }
 
 /// What is expected of an ordinary answer.

@@ -48,7 +48,16 @@ impl Bench {
                 let item = alone(code, &given, target, &symbols)?;
                 matching::replace_item(&text, target.range.clone(), item)?
             }
-            Placement::Before | Placement::After => matching::insert_item(&text, target.range.clone(), code, place)?,
+            Placement::Before | Placement::After => {
+                // small models say `after` and mean `instead`; two items of one name are hardly ever meant
+                if tops(&given).iter().any(|top| top.name == target.name) {
+                    return Err(ToolError::new(
+                        format!("the code is `{}` itself, and `place` would leave the old one beside it", target.path),
+                        "to change it, call `edit` with `place` `instead`",
+                    ));
+                }
+                matching::insert_item(&text, target.range.clone(), code, place)?
+            }
         };
         self.put(path, &text, after, mode, tools)
     }

@@ -304,6 +304,7 @@ async fn edits_are_judged_before_they_count() {
         edit("Store::save", Placement::Instead, LIB),
         edit("Store", Placement::After, "fn a() {}"),
         edit("struct Store", Placement::Instead, "pub struct Store {\n    map: Map,\n}\n"),
+        edit("Store::save", Placement::After, save),
         edit("Store::load", Placement::After, "pub fn clear(&mut self) {\n    drop()\n}\n"),
         edit("Store::sav", Placement::Instead, save),
         Act::Edit {
@@ -329,6 +330,7 @@ async fn edits_are_judged_before_they_count() {
     `Store` lines 1-2: pub struct Store
     `Store` lines 4-12: impl Store / retry false / put the kind before the name (`struct Store`, `impl Store`), or name an item inside
     -- src/lib.rs is changed; it has 13 lines now, 12 before
+    -- ! the code is `Store::save` itself, and `place` would leave the old one beside it / retry false / to change it, call `edit` with `place` `instead`
     -- src/lib.rs is changed; it has 17 lines now, 13 before
     -- ! there is no item `Store::sav` in src/lib.rs; there is
     `Store::save` lines 14-16: pub fn save(&self) -> Result<()> / retry false / name one of these as it stands there

@@ -101,12 +101,13 @@ impl Agent {
 
     /// The text that code is asked for came, or is not there: then there is nothing to ask for.
     pub(super) fn looked(&mut self, slot: Slot, result: &ToolResult) {
-        let Some(wanted) = self.wanted.take() else { return self.advance() };
+        let Some(mut wanted) = self.wanted.take() else { return self.advance() };
         let name = wanted.name();
         match result {
             ToolResult::Ok { .. } => {
-                let shown = format!("As it stands:\n{}\n{}", rendered(name, result), wanted.words());
-                self.transcript.answer(slot, name, shown);
+                let shown = rendered(name, result);
+                self.transcript.answer(slot, name, format!("As it stands:\n{shown}\n{}", wanted.words()));
+                wanted.shown = Some(shown);
                 self.wanted = Some(wanted);
             }
             ToolResult::Err(_) => {
@@ -150,7 +151,9 @@ impl Agent {
         self.repairs += 1;
         self.useful = true;
         let shown = cut::cut(&errors, cut::RESULT, "call `check` after mending these").unwrap_or(errors);
-        let text = format!("The check failed. Mend this, then `finish` again.\n{}", data("check", &shown));
+        let shown = data("check", &shown);
+        let text = format!("The check failed. Mend this, then `finish` again.\n{shown}");
+        self.failure = Some(shown);
         match slot {
             Some(slot) => self.transcript.answer(slot, "finish", text),
             None => self.transcript.word(text),
