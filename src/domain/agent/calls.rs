@@ -87,7 +87,10 @@ impl Wanted {
     pub fn words(&self) -> String {
         match &self.act {
             WantedAct::Edit { path, symbol: Some(symbol), place: Placement::Instead } => {
-                format!("Now the item: the complete new `{symbol}` of `{path}`, in one code fence and nothing else.")
+                format!(
+                    "Now the item: the complete new `{symbol}` of `{path}` alone, in one code fence, without imports and \
+                     without what encloses it."
+                )
             }
             WantedAct::Edit { path, symbol: Some(symbol), place: Placement::Before | Placement::After } => {
                 format!(

@@ -127,8 +127,9 @@ pub fn now(brief: &Brief, now: &Now<'_>) -> String {
 /// actions they answer with one more of them. What a 1.5B model gets right is one item, shown, asked for in a fence.
 pub fn code(brief: &Brief, shown: Option<&str>, failure: Option<&str>, words: &str) -> Vec<Message> {
     let system = format!(
-        "You write one piece of code for a step of an approved plan. Answer with one code fence that holds the complete \
-         text: nothing left out, nothing around it. Keep what need not change. {RULE}"
+        "You write one piece of code for a step of an approved plan. Answer with one code fence that holds this piece \
+         and nothing else: write it again from its first line to its last, with the change made and the rest kept. \
+         {RULE}"
     );
     let mut text = format!("# Goal\n\n{}\n\n# Your step\n\n{}\n", brief.goal.trim(), brief.step.trim());
     let mut part = |title: &str, part: Option<&str>| {

@@ -296,12 +296,16 @@ async fn edits_are_judged_before_they_count() {
     let (files, mut bench) = (files(), Bench::default());
     let mut told = String::new();
     let save = "    pub fn save(&self) -> Result<()> {\n        write()\n    }\n";
+    let echo = format!("use std::io;\n\n{}", LIB.replace("write();", "flush();"));
+    let helper = format!("{echo}\nfn helper() {{}}\n");
     let wrapped = "impl Store {\n    pub fn save(&self) -> Result<()> {\n        write()\n    }\n}\n";
     for order in [
         edit("Store::save", Placement::Instead, "pub fn save(&self) {\n    write(\n"),
         edit("Store::save", Placement::Instead, save),
         edit("Store::save", Placement::Instead, wrapped),
-        edit("Store::save", Placement::Instead, LIB),
+        edit("Store::save", Placement::Instead, &echo),
+        edit("Store::save", Placement::Instead, &helper),
+        edit("Store::save", Placement::Instead, save),
         edit("Store", Placement::After, "fn a() {}"),
         edit("struct Store", Placement::Instead, "pub struct Store {\n    map: Map,\n}\n"),
         edit("Store::save", Placement::After, save),
@@ -325,7 +329,11 @@ async fn edits_are_judged_before_they_count() {
     line 11: missing `}`: } / retry false / write the whole item again, complete and with balanced brackets
     -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- src/lib.rs is so already; nothing changed
-    -- ! the code holds more than `Store::save`: also `Store` / retry false / put this one item into the fence, whole, and nothing around it
+    only `Store::save` was taken from the fence; what stood around it was left out
+    -- src/lib.rs is changed; it has 12 lines now, 12 before
+    only `Store::save` was taken from the fence; what stood around it was left out
+    -- ! the code holds more than `Store::save`: also `helper` / retry false / put this one item into the fence, whole, and nothing around it
+    -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- ! `Store` names several items of src/lib.rs
     `Store` lines 1-2: pub struct Store
     `Store` lines 4-12: impl Store / retry false / put the kind before the name (`struct Store`, `impl Store`), or name an item inside

@@ -188,7 +188,7 @@ fn a_small_model_is_led_from_native_calls_to_one_schema() {
       model: ```rust⏎pub fn save(&self) {}⏎``` (0 calls)
       us: That was no call. Answer with one action as a JSON object and nothing else.
       model: {⏎  "tool": "edit",⏎  "path": "src/lib.rs",⏎  "symbol": "Store::save"⏎} (0 calls)
-      us: Result of `edit`:⏎As it stands:⏎<<<data cedc8440 edit⏎    pub fn save(&self) {}⏎>>>data cedc8440⏎Now the item: the complete new `Store::save` of `src/lib.rs`, in one code fence and nothing else.
+      us: Result of `edit`:⏎As it stands:⏎<<<data cedc8440 edit⏎    pub fn save(&self) {}⏎>>>data cedc8440⏎Now the item: the complete new `Store::save` of `src/lib.rs` alone, in one code fence, without imports and without what encloses it.
       model: Here it is:⏎```rust⏎    pub fn save(&self) -> std::io::Result<()> {⏎        Ok(())⏎    }⏎``` (0 calls)
       us: Result of `edit`:⏎<<<data ff4c5497 edit⏎src/lib.rs: 1 line changed⏎>>>data ff4c5497
     done: done []
@@ -233,7 +233,7 @@ fn code_is_asked_for_again_and_only_for_what_is_there() {
         fn save() {}
     >>>data e34183a6
 
-    There was no closed code fence in your answer. Now the item: the complete new `Store::save` of `src/lib.rs`, in one code fence and nothing else.
+    There was no closed code fence in your answer. Now the item: the complete new `Store::save` of `src/lib.rs` alone, in one code fence, without imports and without what encloses it.
     ");
     for _ in 0..2 {
         agent.take(reply("Here you are."));
