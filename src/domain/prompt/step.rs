@@ -115,6 +115,10 @@ pub fn now(brief: &Brief, now: &Now<'_>) -> String {
     if brief.kind == AgentKind::Edit {
         let files: Vec<&str> = brief.rights.write.iter().map(|right| right.glob.as_str()).collect();
         out.push_str(&format!("Write only: {}. Changed so far: {changed}.\n", files.join(", ")));
+        if !now.changed.is_empty() {
+            // small models make the same edit again and again when nobody says that it may be enough
+            out.push_str("If that is all the step asks, call `finish`.\n");
+        }
     }
     if now.repairs.0 > 0 {
         out.push_str(&format!("Repair round {} of {}.\n", now.repairs.0, now.repairs.1));
