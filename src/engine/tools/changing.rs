@@ -47,8 +47,12 @@ impl Bench {
         let after = match place {
             Placement::Instead => {
                 let (item, left_out) = alone(code, &given, target, &symbols)?;
+                let after = matching::replace_item(&text, target.range.clone(), item)?;
                 remark = left_out;
-                matching::replace_item(&text, target.range.clone(), item)?
+                match remark {
+                    Some(_) => with_imports(after, &before, &symbols, code, tools),
+                    None => after,
+                }
             }
             Placement::Before | Placement::After => {
                 // small models say `after` and mean `instead`; two items of one name are hardly ever meant
@@ -247,10 +251,40 @@ fn alone<'a>(
         (Some(_), _) if is_top(item) && !rest.iter().any(|symbol| known(file, symbol, target)) => Ok((code, None)),
         (Some(new), _) => Err(more(target, &new.path)),
         (None, Some(part)) if part.trim() != code.trim() => {
-            let remark = format!("only `{}` was taken from the fence; what stood around it was left out", target.path);
+            let remark = format!(
+                "only `{}` was taken from the fence (and imports, where the file has its own); the rest was left out",
+                target.path
+            );
             Ok((part, Some(remark)))
         }
         (None, _) => Ok((code, None)),
+    }
+}
+
+/// Imports that stood around an item and that the file lacks go below the file's own, where these come before its first
+/// item. Without any of its own there is no sure place, and they are left out like the rest.
+fn with_imports(after: String, before: &Source, symbols: &FileSymbols, code: &str, tools: &Tools<'_>) -> String {
+    let imports = |source: &Source| -> Vec<(usize, String)> {
+        let ranges = tools.syntax.imports(source).into_iter();
+        ranges.filter_map(|range| Some((range.end, source.text.get(range)?.trim().to_owned()))).collect()
+    };
+    let own = imports(before);
+    let first = symbols.symbols.iter().map(|symbol| symbol.range.start).min().unwrap_or(0);
+    let Some((end, _)) = own.iter().filter(|(end, _)| *end <= first).max_by_key(|(end, _)| *end) else { return after };
+    let given = imports(&Source { path: before.path.clone(), text: code.into() });
+    let lacking: Vec<String> =
+        given.into_iter().map(|(_, text)| text).filter(|text| own.iter().all(|(_, known)| known != text)).collect();
+    // the item lies behind the imports, so that what is before them is the same in both texts
+    match (after.get(..*end), after.get(*end..)) {
+        (Some(head), Some(tail)) if !lacking.is_empty() => {
+            let ending = if tail.starts_with("\r\n") { "\r\n" } else { "\n" };
+            let added: String = lacking.iter().map(|text| format!("{ending}{text}")).collect();
+            // a range may or may not take in the line's end
+            let head = head.trim_end_matches(['\r', '\n']);
+            let tail = after.get(head.len()..).unwrap_or(tail);
+            format!("{head}{added}{tail}")
+        }
+        _ => after,
     }
 }
 

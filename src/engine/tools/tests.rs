@@ -149,8 +149,12 @@ impl Syntax for Braces {
     fn transform(&self, _: &[Source], _: &Rule) -> Result<Vec<FileEdits>, RuleRefusal> {
         panic!("not a rule")
     }
-    fn imports(&self, _: &Source) -> Vec<Range<usize>> {
-        Vec::new()
+    fn imports(&self, source: &Source) -> Vec<Range<usize>> {
+        let lines = source.text.split_inclusive('\n').scan(0, |at, line| {
+            *at += line.len();
+            Some((*at - line.len()..*at - line.len() + line.trim_end().len(), line))
+        });
+        lines.filter(|(_, line)| line.starts_with("use ")).map(|(range, _)| range).collect()
     }
     fn version(&self) -> String {
         String::new()
@@ -329,9 +333,9 @@ async fn edits_are_judged_before_they_count() {
     line 11: missing `}`: } / retry false / write the whole item again, complete and with balanced brackets
     -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- src/lib.rs is so already; nothing changed
-    only `Store::save` was taken from the fence; what stood around it was left out
+    only `Store::save` was taken from the fence (and imports, where the file has its own); the rest was left out
     -- src/lib.rs is changed; it has 12 lines now, 12 before
-    only `Store::save` was taken from the fence; what stood around it was left out
+    only `Store::save` was taken from the fence (and imports, where the file has its own); the rest was left out
     -- ! the code holds more than `Store::save`: also `helper` / retry false / put this one item into the fence, whole, and nothing around it
     -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- ! `Store` names several items of src/lib.rs
@@ -409,6 +413,23 @@ async fn files_come_and_go_within_the_write_set() {
     -- ! `check` is not done at the bench / retry false / this is a defect
     == src/lib.rs true
     ");
+}
+
+#[tokio::test]
+async fn imports_that_come_with_an_item_are_kept() {
+    let (files, mut bench) = (files(), Bench::default());
+    let file = path("src/new/a.rs");
+    let text = "use std::fs;\r\n\r\nfn a() {\r\n}\r\n".to_owned();
+    done(&mut bench, &files, Act::Create { path: file.clone(), text }).await;
+    let code = "use std::io;\nuse std::fs;\n\nfn a() -> io::Result<()> {\n    fs()\n}\n".to_owned();
+    let order = Act::Edit { path: file, symbol: Some("a".to_owned()), place: Placement::Instead, code };
+    let told = done(&mut bench, &files, order).await;
+    let text: String = bench.changed().iter().map(|changed| format!("{:?}", changed.after.text())).collect();
+    insta::assert_snapshot!(format!("{told}{text}"), @r#"
+    src/new/a.rs is changed; it has 6 lines now, 4 before
+    only `a` was taken from the fence (and imports, where the file has its own); the rest was left out
+    "use std::fs;\r\nuse std::io;\r\n\r\nfn a() -> io::Result<()> {\r\n    fs()\r\n}\r\n"
+    "#);
 }
 
 #[tokio::test]
