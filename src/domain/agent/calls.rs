@@ -40,6 +40,10 @@ pub struct Wanted {
     call: String,
     why: Option<String>,
     act: WantedAct,
+    /// The text it is about, marked as data, once it was read.
+    pub(super) shown: Option<String>,
+    /// What was wrong with the answer before.
+    pub(super) complaint: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,6 +63,18 @@ impl Wanted {
         ToolOrder { call: self.call, act, why: self.why }
     }
 
+    /// What the model is shown before it writes: the text as it stands. A small model that edits unseen invents the
+    /// rest of the item.
+    pub fn look(&self) -> Option<ToolOrder> {
+        match &self.act {
+            WantedAct::Edit { path, symbol, .. } => {
+                let arguments = ReadArguments { path: path.to_string(), symbol: symbol.clone(), from: None, to: None };
+                Some(ToolOrder { call: format!("{}-look", self.call), act: Act::Read(arguments), why: None })
+            }
+            WantedAct::Create { .. } => None,
+        }
+    }
+
     /// The tool's name.
     pub fn name(&self) -> &'static str {
         match self.act {
@@ -71,7 +87,10 @@ impl Wanted {
     pub fn words(&self) -> String {
         match &self.act {
             WantedAct::Edit { path, symbol: Some(symbol), place: Placement::Instead } => {
-                format!("Now the item: the complete new `{symbol}` of `{path}`, in one code fence and nothing else.")
+                format!(
+                    "Now the item: the complete new `{symbol}` of `{path}` alone, in one code fence, without imports and \
+                     without what encloses it."
+                )
             }
             WantedAct::Edit { path, symbol: Some(symbol), place: Placement::Before | Placement::After } => {
                 format!(
@@ -121,12 +140,12 @@ fn build(tool: Tool, value: Value, call: &FoundCall, rights: &Rights) -> Result<
         Tool::Edit => {
             let EditArguments { path, symbol, place, why } = typed(value)?;
             let act = WantedAct::Edit { path: path_of(&path)?, symbol, place };
-            Ok(coded(Wanted { call: call.id.clone(), why, act }, call.code.as_deref()))
+            Ok(coded(Wanted { call: call.id.clone(), why, act, shown: None, complaint: None }, call.code.as_deref()))
         }
         Tool::Create => {
             let FileArguments { path, why } = typed(value)?;
             let act = WantedAct::Create { path: path_of(&path)? };
-            Ok(coded(Wanted { call: call.id.clone(), why, act }, call.code.as_deref()))
+            Ok(coded(Wanted { call: call.id.clone(), why, act, shown: None, complaint: None }, call.code.as_deref()))
         }
         Tool::Replace => {
             let ReplaceArguments { path, pairs, why } = typed(value)?;

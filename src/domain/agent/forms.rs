@@ -212,11 +212,16 @@ fn arguments(tool: &ToolSpec) -> String {
         .and_then(Value::as_array)
         .map(|all| all.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let names = tool.parameters.get("properties").and_then(Value::as_object);
-    let names: Vec<String> = names
+    let properties = tool.parameters.get("properties").and_then(Value::as_object);
+    let names: Vec<String> = properties
         .into_iter()
-        .flat_map(|all| all.keys())
-        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
+        .flatten()
+        .map(|(name, schema)| {
+            let words = schema.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let words = words.collect::<Vec<_>>().join("|");
+            let mark = if required.contains(&name.as_str()) { "" } else { "?" };
+            if words.is_empty() { format!("{name}{mark}") } else { format!("{name}{mark}: {words}") }
+        })
         .collect();
     format!("{{{}}}", names.join(", "))
 }

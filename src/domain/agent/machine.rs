@@ -78,10 +78,25 @@ enum State {
     Model,
     Code(Wanted, u32),
     Tool(ToolOrder, Slot),
-    Person { question: String, slot: Slot },
-    Scope { paths: Vec<String>, reason: String, slot: Slot },
-    Done { summary: String, slot: Option<Slot> },
-    Stopped { cause: Cause, message: String },
+    /// The text that an `edit` without code is about, read for it.
+    Look(ToolOrder, Slot),
+    Person {
+        question: String,
+        slot: Slot,
+    },
+    Scope {
+        paths: Vec<String>,
+        reason: String,
+        slot: Slot,
+    },
+    Done {
+        summary: String,
+        slot: Option<Slot>,
+    },
+    Stopped {
+        cause: Cause,
+        message: String,
+    },
 }
 
 /// Answers in a row without a usable call, by kind, after which the attempt ends.
@@ -118,6 +133,8 @@ pub struct Agent {
     useful: bool,
     shrunk: bool,
     doubted: bool,
+    /// What the last check said, marked as data.
+    failure: Option<String>,
     last: String,
 }
 
@@ -148,6 +165,7 @@ impl Agent {
             useful: false,
             shrunk: false,
             doubted: false,
+            failure: None,
             last: String::new(),
         };
         agent.turn(State::Model);
@@ -166,7 +184,7 @@ impl Agent {
         }
         match &self.state {
             State::Model | State::Code(..) => Move::Model(self.request()),
-            State::Tool(order, _) => Move::Tool(order.clone()),
+            State::Tool(order, _) | State::Look(order, _) => Move::Tool(order.clone()),
             State::Person { question, .. } => Move::AskPerson { question: question.clone() },
             State::Scope { paths, reason, .. } => Move::AskScope { paths: paths.clone(), reason: reason.clone() },
             State::Done { summary, .. } => Move::Done { summary: summary.clone(), notes: self.notes.clone() },
@@ -191,6 +209,7 @@ impl Agent {
                 }
             }
             (State::Tool(order, slot), Answer::Tool(result)) => self.result(&order, slot, &result),
+            (State::Look(_, slot), Answer::Tool(result)) => self.looked(slot, &result),
             (State::Person { slot, .. } | State::Scope { slot, .. }, Answer::Person(words)) => {
                 self.transcript.answer(slot, "ask", format!("The person answers: {words}"));
                 self.advance();
@@ -225,14 +244,28 @@ impl Agent {
 
     fn request(&self) -> ModelRequest {
         let specs = self.specs();
-        let mut messages = vec![Message::System { text: step::system(self.brief.kind, self.form, &specs) }];
+        let (messages, schema) = match &self.state {
+            State::Code(wanted, _) if self.form == CallForm::Schema => {
+                let words = format!("{} {}", wanted.complaint.as_deref().unwrap_or(""), wanted.words());
+                let failure = self.failure.as_deref();
+                (step::code(&self.brief, wanted.shown.as_deref(), failure, words.trim_start()), None)
+            }
+            State::Code(wanted, _) => (self.messages(&specs, wanted.words()), None),
+            _ => {
+                let schema = (self.form == CallForm::Schema).then(|| forms::schema(&specs));
+                (self.messages(&specs, step::want(self.form).to_owned()), schema)
+            }
+        };
+        let room = self.left().map(|left| left.saturating_sub(estimate(&messages, &specs))).unwrap_or(u64::MAX);
+        let max_tokens = self.brief.limits.max_tokens.min(u32::try_from(room).unwrap_or(u32::MAX));
+        let tools = if self.form == CallForm::Native { specs } else { Vec::new() };
+        ModelRequest { messages, tools, schema, max_tokens, trace: None }
+    }
+
+    fn messages(&self, specs: &[ToolSpec], want: String) -> Vec<Message> {
+        let mut messages = vec![Message::System { text: step::system(self.brief.kind, self.form, specs) }];
         say(&mut messages, &step::start(&self.brief));
         self.transcript.render(&mut messages);
-        let (want, schema) = match &self.state {
-            State::Code(wanted, _) => (wanted.words(), None),
-            _ if self.form == CallForm::Schema => (step::want(self.form).to_owned(), Some(forms::schema(&specs))),
-            _ => (step::want(self.form).to_owned(), None),
-        };
         let now = step::Now {
             turn: self.turns + 1,
             turns: self.brief.limits.turns,
@@ -241,10 +274,7 @@ impl Agent {
             want,
         };
         say(&mut messages, &step::now(&self.brief, &now));
-        let room = self.left().map(|left| left.saturating_sub(estimate(&messages, &specs))).unwrap_or(u64::MAX);
-        let max_tokens = self.brief.limits.max_tokens.min(u32::try_from(room).unwrap_or(u32::MAX));
-        let tools = if self.form == CallForm::Native { specs } else { Vec::new() };
-        ModelRequest { messages, tools, schema, max_tokens, trace: None }
+        messages
     }
 
     fn specs(&self) -> Vec<ToolSpec> {

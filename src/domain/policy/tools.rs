@@ -161,8 +161,8 @@ fn make() -> Vec<ToolRow> {
             Changes,
             false,
             schema::<EditArguments>(),
-            "Replace one item by a whole new one, or add one beside it. Put the complete item, nothing left out, in the \
-             next code fence of the same message.",
+            "Replace one item (`place` `instead`), or add a new one `before` or `after` it. Put the complete item, nothing \
+             left out, in the next code fence of the same message.",
         ),
         row(
             Tool::Replace,

@@ -1,12 +1,12 @@
 //! What the model of a step is told: rules, the frozen start, the state of the moment.
 //!
 //! Invariant: `system` and `start` depend on the brief and the call form alone, so that the head of every request of a
-//! step is the same byte for byte (G4). Absent: the transcript between start and now.
+//! step is the same byte for byte (G4); `code` alone stands apart. Absent: the transcript between start and now.
 
 use super::data::{RULE, data};
 use crate::domain::agent::brief::{AgentKind, Brief};
 use crate::domain::agent::cut::one_line;
-use crate::domain::agent::dialogue::ToolSpec;
+use crate::domain::agent::dialogue::{Message, ToolSpec};
 use crate::domain::agent::forms::{self, CallForm};
 
 /// The rules of the house, with the fixed examples (C11).
@@ -36,18 +36,17 @@ fn calling(kind: AgentKind, form: CallForm, tools: &[ToolSpec]) -> String {
     let list = forms::listed(tools, form);
     match (form, kind) {
         (CallForm::Native, AgentKind::Edit) => {
-            "Example: to change `Client::send`, call `edit` with {\"path\": \"src/net.rs\", \"symbol\": \
-             \"Client::send\"} and write in the text of the same message:\n\n\
-             ```rust\npub fn send(&self) -> Result<(), Error> {\n    self.wire.send()\n}\n```\n"
+            "Example: to change the constant `LIMIT`, call `edit` with {\"path\": \"src/net.rs\", \"symbol\": \
+             \"LIMIT\"} and write in the text of the same message:\n\n\
+             ```rust\npub const LIMIT: u32 = 3;\n```\n"
                 .to_owned()
         }
         (CallForm::Native, AgentKind::Explore) => String::new(),
         (CallForm::Text, AgentKind::Edit) => format!(
             "Tools (`?` = may be left out):\n{list}\nA call is a JSON fence. Examples:\n\n\
              ```json\n{{\"name\": \"outline\", \"arguments\": {{\"path\": \"src/net.rs\"}}}}\n```\n\n\
-             ```json\n{{\"name\": \"edit\", \"arguments\": {{\"path\": \"src/net.rs\", \"symbol\": \
-             \"Client::send\"}}}}\n```\n\
-             ```rust\npub fn send(&self) -> Result<(), Error> {{\n    self.wire.send()\n}}\n```\n"
+             ```json\n{{\"name\": \"edit\", \"arguments\": {{\"path\": \"src/net.rs\", \"symbol\": \"LIMIT\"}}}}\n```\n\
+             ```rust\npub const LIMIT: u32 = 3;\n```\n"
         ),
         (CallForm::Text, AgentKind::Explore) => format!(
             "Tools (`?` = may be left out):\n{list}\nA call is a JSON fence. Example:\n\n\
@@ -57,7 +56,7 @@ fn calling(kind: AgentKind, form: CallForm, tools: &[ToolSpec]) -> String {
             "Tools (`?` = may be left out):\n{list}\nAnswer with one action, a JSON object. After `edit` and `create` \
              you are asked for the code. Examples:\n\n\
              {{\"tool\": \"outline\", \"path\": \"src/net.rs\"}}\n\
-             {{\"tool\": \"edit\", \"path\": \"src/net.rs\", \"symbol\": \"Client::send\"}}\n"
+             {{\"tool\": \"edit\", \"path\": \"src/net.rs\", \"symbol\": \"LIMIT\"}}\n"
         ),
         (CallForm::Schema, AgentKind::Explore) => format!(
             "Tools (`?` = may be left out):\n{list}\nAnswer with one action, a JSON object. Example:\n\n\
@@ -116,12 +115,36 @@ pub fn now(brief: &Brief, now: &Now<'_>) -> String {
     if brief.kind == AgentKind::Edit {
         let files: Vec<&str> = brief.rights.write.iter().map(|right| right.glob.as_str()).collect();
         out.push_str(&format!("Write only: {}. Changed so far: {changed}.\n", files.join(", ")));
+        if !now.changed.is_empty() {
+            // small models make the same edit again and again when nobody says that it may be enough
+            out.push_str("If that is all the step asks, call `finish`.\n");
+        }
     }
     if now.repairs.0 > 0 {
         out.push_str(&format!("Repair round {} of {}.\n", now.repairs.0, now.repairs.1));
     }
     out.push_str(&format!("Turn {} of {}. {}", now.turn, now.turns, now.want));
     out
+}
+
+/// A request for one piece of code and nothing else, for models that write calls by schema only: in the midst of JSON
+/// actions they answer with one more of them. What a 1.5B model gets right is one item, shown, asked for in a fence.
+pub fn code(brief: &Brief, shown: Option<&str>, failure: Option<&str>, words: &str) -> Vec<Message> {
+    let system = format!(
+        "You write one piece of code for a step of an approved plan. Answer with one code fence that holds this piece \
+         and nothing else: write it again from its first line to its last, with the change made and the rest kept. \
+         {RULE}"
+    );
+    let mut text = format!("# Goal\n\n{}\n\n# Your step\n\n{}\n", brief.goal.trim(), brief.step.trim());
+    let mut part = |title: &str, part: Option<&str>| {
+        if let Some(part) = part {
+            text.push_str(&format!("\n# {title}\n\n{part}\n"));
+        }
+    };
+    part("As it stands", shown);
+    part("The check failed", failure);
+    text.push_str(&format!("\n{words}"));
+    vec![Message::System { text: system }, Message::User { text }]
 }
 
 /// What is expected of an ordinary answer.

@@ -43,14 +43,33 @@ impl Bench {
         };
         let given = tools.syntax.outline(&Source { path: path.clone(), text: code.into() });
         let target = target(&symbols, name, place, &given, path, &text)?;
+        let mut remark = None;
         let after = match place {
             Placement::Instead => {
-                let item = alone(code, &given, target, &symbols)?;
-                matching::replace_item(&text, target.range.clone(), item)?
+                let (item, left_out) = alone(code, &given, target, &symbols)?;
+                let after = matching::replace_item(&text, target.range.clone(), item)?;
+                remark = left_out;
+                match remark {
+                    Some(_) => with_imports(after, &before, &symbols, code, tools),
+                    None => after,
+                }
             }
-            Placement::Before | Placement::After => matching::insert_item(&text, target.range.clone(), code, place)?,
+            Placement::Before | Placement::After => {
+                // small models say `after` and mean `instead`; two items of one name are hardly ever meant
+                if tops(&given).iter().any(|top| top.name == target.name) {
+                    return Err(ToolError::new(
+                        format!("the code is `{}` itself, and `place` would leave the old one beside it", target.path),
+                        "to change it, call `edit` with `place` `instead`",
+                    ));
+                }
+                matching::insert_item(&text, target.range.clone(), code, place)?
+            }
         };
-        self.put(path, &text, after, mode, tools)
+        let done = self.put(path, &text, after, mode, tools)?;
+        Ok(match (done, remark) {
+            (ToolResult::Ok { text, full }, Some(remark)) => ToolResult::Ok { text: format!("{text}{remark}\n"), full },
+            (done, _) => done,
+        })
     }
 
     pub(super) async fn replace(
@@ -193,35 +212,97 @@ fn tops(symbols: &FileSymbols) -> Vec<&Symbol> {
     symbols.symbols.iter().filter(|symbol| !inner(symbol)).collect()
 }
 
-/// The part of the code that is the item: all of it; or, where a model wrapped a single method into its `impl` again,
-/// the method. Code that would double items of the file is refused.
-fn alone<'a>(code: &'a str, given: &FileSymbols, target: &Symbol, file: &FileSymbols) -> Result<&'a str, ToolError> {
-    let wrapper = |symbol: &Symbol| matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Trait | SymbolKind::Module);
+/// The part of the code that is the item, with a remark where that is not all of it.
+///
+/// Models that were asked for a method write the imports, the type and the `impl` around it once more. Where all of
+/// that stands in the file already, the item alone is taken. New items around it are no echo: beside the item they are
+/// taken too, in a wrapper they are refused, since dropping them would lose what was meant.
+fn alone<'a>(
+    code: &'a str,
+    given: &FileSymbols,
+    target: &Symbol,
+    file: &FileSymbols,
+) -> Result<(&'a str, Option<String>), ToolError> {
     let tops = tops(given);
-    if let [outer] = tops.as_slice()
-        && wrapper(outer)
-        && !wrapper(target)
-    {
-        let callable = |symbol: &&Symbol| matches!(symbol.kind, SymbolKind::Method | SymbolKind::Function);
-        let inner: Vec<&Symbol> = given.symbols.iter().filter(callable).collect();
-        return match inner.as_slice() {
-            [method] if method.name == target.name => code.get(method.range.clone()).ok_or_else(|| more(target, code)),
-            _ => Err(more(target, &outer.path)),
+    let is_top = |symbol: &Symbol| tops.iter().any(|top| top.range == symbol.range);
+    let same = |symbol: &&Symbol| {
+        symbol.name == target.name
+            && (symbol.kind == target.kind || callable(symbol) && callable(target))
+            && (symbol.path == target.path || is_top(symbol))
+    };
+    let found: Vec<&Symbol> = given.symbols.iter().filter(same).collect();
+    let [item] = found.as_slice() else {
+        // renamed, or of a language without symbols; a wrapper or copies of other items are not the item
+        let doubled = tops.iter().find(|top| tops.len() > 1 && known(file, top, target));
+        let wrapped = tops.iter().find(|top| wrapper(top) && !wrapper(target));
+        return match doubled.or(wrapped) {
+            Some(extra) => Err(more(target, &extra.path)),
+            None => Ok((code, None)),
         };
-    }
-    if tops.len() > 1 {
-        let doubled = tops.iter().find(|top| {
-            file.symbols.iter().any(|symbol| {
-                symbol.name == top.name
-                    && symbol.kind == top.kind
-                    && !(target.range.start <= symbol.range.start && symbol.range.end <= target.range.end)
-            })
-        });
-        if let Some(doubled) = doubled {
-            return Err(more(target, &doubled.path));
+    };
+    let inside = |symbol: &Symbol| item.range.start <= symbol.range.start && symbol.range.end <= item.range.end;
+    let rest: Vec<&Symbol> = given.symbols.iter().filter(|symbol| !inside(symbol)).collect();
+    let new = rest.iter().find(|symbol| !known(file, symbol, target));
+    // with the indentation of its first line, by which the others are measured
+    let head = code.get(..item.range.start).unwrap_or("");
+    let start = head.trim_end_matches([' ', '\t']).len();
+    match (new, code.get(start..item.range.end)) {
+        // helpers beside the item, none of them a copy
+        (Some(_), _) if is_top(item) && !rest.iter().any(|symbol| known(file, symbol, target)) => Ok((code, None)),
+        (Some(new), _) => Err(more(target, &new.path)),
+        (None, Some(part)) if part.trim() != code.trim() => {
+            let remark = format!(
+                "only `{}` was taken from the fence (and imports, where the file has its own); the rest was left out",
+                target.path
+            );
+            Ok((part, Some(remark)))
         }
+        (None, _) => Ok((code, None)),
     }
-    Ok(code)
+}
+
+/// Imports that stood around an item and that the file lacks go below the file's own, where these come before its first
+/// item. Without any of its own there is no sure place, and they are left out like the rest.
+fn with_imports(after: String, before: &Source, symbols: &FileSymbols, code: &str, tools: &Tools<'_>) -> String {
+    let imports = |source: &Source| -> Vec<(usize, String)> {
+        let ranges = tools.syntax.imports(source).into_iter();
+        ranges.filter_map(|range| Some((range.end, source.text.get(range)?.trim().to_owned()))).collect()
+    };
+    let own = imports(before);
+    let first = symbols.symbols.iter().map(|symbol| symbol.range.start).min().unwrap_or(0);
+    let Some((end, _)) = own.iter().filter(|(end, _)| *end <= first).max_by_key(|(end, _)| *end) else { return after };
+    let given = imports(&Source { path: before.path.clone(), text: code.into() });
+    let lacking: Vec<String> =
+        given.into_iter().map(|(_, text)| text).filter(|text| own.iter().all(|(_, known)| known != text)).collect();
+    // the item lies behind the imports, so that what is before them is the same in both texts
+    match (after.get(..*end), after.get(*end..)) {
+        (Some(head), Some(tail)) if !lacking.is_empty() => {
+            let ending = if tail.starts_with("\r\n") { "\r\n" } else { "\n" };
+            let added: String = lacking.iter().map(|text| format!("{ending}{text}")).collect();
+            // a range may or may not take in the line's end
+            let head = head.trim_end_matches(['\r', '\n']);
+            let tail = after.get(head.len()..).unwrap_or(tail);
+            format!("{head}{added}{tail}")
+        }
+        _ => after,
+    }
+}
+
+fn callable(symbol: &Symbol) -> bool {
+    matches!(symbol.kind, SymbolKind::Method | SymbolKind::Function)
+}
+
+fn wrapper(symbol: &Symbol) -> bool {
+    matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Trait | SymbolKind::Module)
+}
+
+/// Whether the file has this item already, outside of what is replaced.
+fn known(file: &FileSymbols, symbol: &Symbol, target: &Symbol) -> bool {
+    file.symbols.iter().any(|other| {
+        other.path == symbol.path
+            && other.kind == symbol.kind
+            && !(target.range.start <= other.range.start && other.range.end <= target.range.end)
+    })
 }
 
 fn more(target: &Symbol, extra: &str) -> ToolError {

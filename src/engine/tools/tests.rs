@@ -149,8 +149,12 @@ impl Syntax for Braces {
     fn transform(&self, _: &[Source], _: &Rule) -> Result<Vec<FileEdits>, RuleRefusal> {
         panic!("not a rule")
     }
-    fn imports(&self, _: &Source) -> Vec<Range<usize>> {
-        Vec::new()
+    fn imports(&self, source: &Source) -> Vec<Range<usize>> {
+        let lines = source.text.split_inclusive('\n').scan(0, |at, line| {
+            *at += line.len();
+            Some((*at - line.len()..*at - line.len() + line.trim_end().len(), line))
+        });
+        lines.filter(|(_, line)| line.starts_with("use ")).map(|(range, _)| range).collect()
     }
     fn version(&self) -> String {
         String::new()
@@ -296,14 +300,19 @@ async fn edits_are_judged_before_they_count() {
     let (files, mut bench) = (files(), Bench::default());
     let mut told = String::new();
     let save = "    pub fn save(&self) -> Result<()> {\n        write()\n    }\n";
+    let echo = format!("use std::io;\n\n{}", LIB.replace("write();", "flush();"));
+    let helper = format!("{echo}\nfn helper() {{}}\n");
     let wrapped = "impl Store {\n    pub fn save(&self) -> Result<()> {\n        write()\n    }\n}\n";
     for order in [
         edit("Store::save", Placement::Instead, "pub fn save(&self) {\n    write(\n"),
         edit("Store::save", Placement::Instead, save),
         edit("Store::save", Placement::Instead, wrapped),
-        edit("Store::save", Placement::Instead, LIB),
+        edit("Store::save", Placement::Instead, &echo),
+        edit("Store::save", Placement::Instead, &helper),
+        edit("Store::save", Placement::Instead, save),
         edit("Store", Placement::After, "fn a() {}"),
         edit("struct Store", Placement::Instead, "pub struct Store {\n    map: Map,\n}\n"),
+        edit("Store::save", Placement::After, save),
         edit("Store::load", Placement::After, "pub fn clear(&mut self) {\n    drop()\n}\n"),
         edit("Store::sav", Placement::Instead, save),
         Act::Edit {
@@ -324,11 +333,16 @@ async fn edits_are_judged_before_they_count() {
     line 11: missing `}`: } / retry false / write the whole item again, complete and with balanced brackets
     -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- src/lib.rs is so already; nothing changed
-    -- ! the code holds more than `Store::save`: also `Store` / retry false / put this one item into the fence, whole, and nothing around it
+    only `Store::save` was taken from the fence (and imports, where the file has its own); the rest was left out
+    -- src/lib.rs is changed; it has 12 lines now, 12 before
+    only `Store::save` was taken from the fence (and imports, where the file has its own); the rest was left out
+    -- ! the code holds more than `Store::save`: also `helper` / retry false / put this one item into the fence, whole, and nothing around it
+    -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- ! `Store` names several items of src/lib.rs
     `Store` lines 1-2: pub struct Store
     `Store` lines 4-12: impl Store / retry false / put the kind before the name (`struct Store`, `impl Store`), or name an item inside
     -- src/lib.rs is changed; it has 13 lines now, 12 before
+    -- ! the code is `Store::save` itself, and `place` would leave the old one beside it / retry false / to change it, call `edit` with `place` `instead`
     -- src/lib.rs is changed; it has 17 lines now, 13 before
     -- ! there is no item `Store::sav` in src/lib.rs; there is
     `Store::save` lines 14-16: pub fn save(&self) -> Result<()> / retry false / name one of these as it stands there
@@ -399,6 +413,23 @@ async fn files_come_and_go_within_the_write_set() {
     -- ! `check` is not done at the bench / retry false / this is a defect
     == src/lib.rs true
     ");
+}
+
+#[tokio::test]
+async fn imports_that_come_with_an_item_are_kept() {
+    let (files, mut bench) = (files(), Bench::default());
+    let file = path("src/new/a.rs");
+    let text = "use std::fs;\r\n\r\nfn a() {\r\n}\r\n".to_owned();
+    done(&mut bench, &files, Act::Create { path: file.clone(), text }).await;
+    let code = "use std::io;\nuse std::fs;\n\nfn a() -> io::Result<()> {\n    fs()\n}\n".to_owned();
+    let order = Act::Edit { path: file, symbol: Some("a".to_owned()), place: Placement::Instead, code };
+    let told = done(&mut bench, &files, order).await;
+    let text: String = bench.changed().iter().map(|changed| format!("{:?}", changed.after.text())).collect();
+    insta::assert_snapshot!(format!("{told}{text}"), @r#"
+    src/new/a.rs is changed; it has 6 lines now, 4 before
+    only `a` was taken from the fence (and imports, where the file has its own); the rest was left out
+    "use std::fs;\r\nuse std::io;\r\n\r\nfn a() -> io::Result<()> {\r\n    fs()\r\n}\r\n"
+    "#);
 }
 
 #[tokio::test]

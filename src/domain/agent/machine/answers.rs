@@ -140,9 +140,11 @@ impl Agent {
     }
 
     /// The answer to "now the item": exactly one fence, or a change of mind.
-    pub(super) fn code(&mut self, wanted: Wanted, asked: u32, reply: &ModelReply) {
+    pub(super) fn code(&mut self, mut wanted: Wanted, asked: u32, reply: &ModelReply) {
         let found = forms::read(reply, self.form, fenced);
-        if found.form == CallForm::Native || (!found.calls.is_empty() && found.fences.is_empty()) {
+        // the same call once more is no change of mind: small models repeat it in place of the code
+        let repeated = found.form != CallForm::Native && found.calls.iter().any(|call| call.name == wanted.name());
+        if !found.calls.is_empty() && found.fences.is_empty() && !repeated {
             return self.found(found);
         }
         self.transcript.reply(&found.text, Vec::new(), false);
@@ -156,7 +158,9 @@ impl Agent {
                     1 => "an empty code fence",
                     _ => "more than one code fence",
                 };
-                self.transcript.word(format!("There was {seen} in your answer."));
+                let complaint = format!("There was {seen} in your answer.");
+                self.transcript.word(complaint.clone());
+                wanted.complaint = Some(complaint);
                 self.turn(State::Code(wanted, asked + 1));
             }
             _ => {

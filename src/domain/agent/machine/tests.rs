@@ -170,6 +170,7 @@ fn a_small_model_is_led_from_native_calls_to_one_schema() {
         vec![
             reply("```rust\npub fn save(&self) {}\n```"),
             reply("{\n  \"tool\": \"edit\",\n  \"path\": \"src/lib.rs\",\n  \"symbol\": \"Store::save\"\n}"),
+            ok("    pub fn save(&self) {}\n"),
             reply("Here it is:\n```rust\n    pub fn save(&self) -> std::io::Result<()> {\n        Ok(())\n    }\n```"),
             ok("src/lib.rs: 1 line changed"),
             reply("{\n  \"tool\": \"finish\",\n  \"summary\": \"done\"\n}"),
@@ -180,16 +181,65 @@ fn a_small_model_is_led_from_native_calls_to_one_schema() {
     ? model, by schema
       model: ```rust⏎pub fn save(&self) {}⏎``` (0 calls)
       us: That was no call. Answer with one action as a JSON object and nothing else.
+    ! {"tool":"read","path":"src/lib.rs","symbol":"Store::save"}
     ? model, in text
-      model: {⏎  "tool": "edit",⏎  "path": "src/lib.rs",⏎  "symbol": "Store::save"⏎} (0 calls)
-      us: Result of `edit`:⏎Now the item: the complete new `Store::save` of `src/lib.rs`, in one code fence and nothing else.
     ! {"tool":"edit","path":"src/lib.rs","symbol":"Store::save","place":"instead","code":"    pub fn save(&self) -> std::io::Result<()> {\n        Ok(())\n    }\n"}
     ? model, by schema
+      model: ```rust⏎pub fn save(&self) {}⏎``` (0 calls)
+      us: That was no call. Answer with one action as a JSON object and nothing else.
+      model: {⏎  "tool": "edit",⏎  "path": "src/lib.rs",⏎  "symbol": "Store::save"⏎} (0 calls)
+      us: Result of `edit`:⏎As it stands:⏎<<<data cedc8440 edit⏎    pub fn save(&self) {}⏎>>>data cedc8440⏎Now the item: the complete new `Store::save` of `src/lib.rs` alone, in one code fence, without imports and without what encloses it.
       model: Here it is:⏎```rust⏎    pub fn save(&self) -> std::io::Result<()> {⏎        Ok(())⏎    }⏎``` (0 calls)
       us: Result of `edit`:⏎<<<data ff4c5497 edit⏎src/lib.rs: 1 line changed⏎>>>data ff4c5497
     done: done []
     "#);
     assert_eq!(agent.form(), Some(CallForm::Schema));
+}
+
+#[test]
+fn code_is_asked_for_again_and_only_for_what_is_there() {
+    let call = "{\"tool\": \"edit\", \"path\": \"src/lib.rs\", \"symbol\": \"Store::save\"}";
+    let (told, mut agent) = run(
+        edit(CallForm::Schema),
+        vec![reply(call), no("there is no item `Store::save`"), reply(call), ok("    fn save() {}\n"), reply(call)],
+    );
+    insta::assert_snapshot!(told, @r#"
+    ? model, by schema
+    ! {"tool":"read","path":"src/lib.rs","symbol":"Store::save"}
+    ? model, by schema
+      model: {"tool": "edit", "path": "src/lib.rs", "symbol": "Store::save"} (0 calls)
+      us: Result of `edit`:⏎error: not done⏎<<<data 19b6b83f edit⏎there is no item `Store::save`⏎>>>data 19b6b83f⏎retry the same call: no⏎instead: something else
+    ! {"tool":"read","path":"src/lib.rs","symbol":"Store::save"}
+    ? model, in text
+    ? model, in text
+    "#);
+    let Move::Model(request) = agent.next() else { panic!("a request") };
+    let [Message::System { .. }, Message::User { text }] = request.messages.as_slice() else { panic!("two messages") };
+    insta::assert_snapshot!(text, @"
+    # Goal
+
+    Make `Store::save` return a Result
+
+    # Your step
+
+    ### save: Return a Result
+    - edit: `src/lib.rs`
+
+    Propagate errors with `?`.
+
+    # As it stands
+
+    <<<data e34183a6 edit
+        fn save() {}
+    >>>data e34183a6
+
+    There was no closed code fence in your answer. Now the item: the complete new `Store::save` of `src/lib.rs` alone, in one code fence, without imports and without what encloses it.
+    ");
+    for _ in 0..2 {
+        agent.take(reply("Here you are."));
+    }
+    let Move::Model(request) = agent.next() else { panic!("a request") };
+    assert!(request.schema.is_some(), "it goes on with actions");
 }
 
 #[test]
@@ -315,7 +365,7 @@ fn silence_length_and_turns_end_the_attempt() {
     stopped, model output: the model found no way to make a call, not even as one JSON object. After 2 turns and 0 repair rounds, nothing was changed.
     stopped, model output: the model refused: no. After 1 turns and 0 repair rounds, nothing was changed.
     stopped, guard: the step used all its 1 turns. After 1 turns and 0 repair rounds, nothing was changed. The last result was `read`: fn save.
-    stopped, budget: 1830 tokens are left of the budget, and the next request needs about 1951. After 1 turns and 0 repair rounds, nothing was changed. The last result was `read`: fn save.
+    stopped, budget: 1830 tokens are left of the budget, and the next request needs about 1946. After 1 turns and 0 repair rounds, nothing was changed. The last result was `read`: fn save.
     stopped, transport: it said no (try). After 0 turns and 0 repair rounds, nothing was changed.
     stopped, tool fault: an answer came to something that was not asked; the journal does not fit. After 0 turns and 0 repair rounds, nothing was changed.
     ");
@@ -472,7 +522,7 @@ fn a_request_as_the_model_sees_it() {
     - outline {path} Items of a file: name, signature, lines. Cheaper than `read`.
     - read {path, symbol?, from?, to?} One item (`symbol`), a range of lines (`from`, `to`), or a whole file.
     - references {name} Where an identifier is used.
-    - edit {path, symbol?, place?, why?} Replace one item by a whole new one, or add one beside it. Put the complete item, nothing left out, in the next code fence of the same message.
+    - edit {path, symbol?, place?: instead|before|after, why?} Replace one item (`place` `instead`), or add a new one `before` or `after` it. Put the complete item, nothing left out, in the next code fence of the same message.
     - replace {path, pairs, why?} Replace exact pieces of a file. For changes that are no whole item.
     - create {path, why?} Make a file. Put its whole text in the next code fence of the same message.
     - rename {from, to, why?} Move a file.
@@ -490,12 +540,10 @@ fn a_request_as_the_model_sees_it() {
     ```
 
     ```json
-    {"name": "edit", "arguments": {"path": "src/net.rs", "symbol": "Client::send"}}
+    {"name": "edit", "arguments": {"path": "src/net.rs", "symbol": "LIMIT"}}
     ```
     ```rust
-    pub fn send(&self) -> Result<(), Error> {
-        self.wire.send()
-    }
+    pub const LIMIT: u32 = 3;
     ```
 
     [user]

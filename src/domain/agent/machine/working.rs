@@ -50,9 +50,14 @@ impl Agent {
             Resolved::Scope { paths, reason } => self.state = State::Scope { paths, reason, slot },
             Resolved::Code(wanted) => {
                 self.held = Some("not tried, since the code of a call before it is still missing");
-                self.transcript.answer(slot, wanted.name(), wanted.words());
+                let look = wanted.look();
+                let (name, words) = (wanted.name(), wanted.words());
                 self.wanted = Some(wanted);
-                return false;
+                let Some(look) = look else {
+                    self.transcript.answer(slot, name, words);
+                    return false;
+                };
+                self.state = State::Look(look, slot);
             }
             Resolved::Finish(_) if self.idle_finish() => {
                 self.doubted = true;
@@ -94,6 +99,27 @@ impl Agent {
         }
     }
 
+    /// The text that code is asked for came, or is not there: then there is nothing to ask for.
+    pub(super) fn looked(&mut self, slot: Slot, result: &ToolResult) {
+        let Some(mut wanted) = self.wanted.take() else { return self.advance() };
+        let name = wanted.name();
+        match result {
+            ToolResult::Ok { .. } => {
+                let shown = rendered(name, result);
+                self.transcript.answer(slot, name, format!("As it stands:\n{shown}\n{}", wanted.words()));
+                wanted.shown = Some(shown);
+                self.wanted = Some(wanted);
+            }
+            ToolResult::Err(_) => {
+                self.held = Some("not tried, since a call before it in the same message failed");
+                self.settle(&wanted.words(), slot, name, result, false);
+            }
+        }
+        if !matches!(self.state, State::Stopped { .. }) {
+            self.advance();
+        }
+    }
+
     /// Puts a result where it belongs and counts repetitions.
     pub(super) fn settle(&mut self, key: &str, slot: Slot, name: &str, result: &ToolResult, changes: bool) {
         let text = rendered(name, result);
@@ -125,7 +151,9 @@ impl Agent {
         self.repairs += 1;
         self.useful = true;
         let shown = cut::cut(&errors, cut::RESULT, "call `check` after mending these").unwrap_or(errors);
-        let text = format!("The check failed. Mend this, then `finish` again.\n{}", data("check", &shown));
+        let shown = data("check", &shown);
+        let text = format!("The check failed. Mend this, then `finish` again.\n{shown}");
+        self.failure = Some(shown);
         match slot {
             Some(slot) => self.transcript.answer(slot, "finish", text),
             None => self.transcript.word(text),
