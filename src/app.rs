@@ -4,7 +4,7 @@
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
 use crate::arena::{self, CopyArena};
-use crate::cli::{self, Exit, Here, House, Parsed, Port, Terminal};
+use crate::cli::{self, Exit, Here, House, Needs, Parsed, Port, Terminal};
 use crate::clock::SystemClock;
 use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
 use crate::desk::{Query, Surroundings, View};
@@ -20,7 +20,7 @@ use crate::workspace::{Disk, watch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 use tokio::sync::broadcast;
 
@@ -51,7 +51,7 @@ async fn run(arguments: Vec<OsString>) -> Exit {
 }
 
 async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) -> Result<Exit, Refusal> {
-    if parsed.verb == cli::table::Verb::Tour {
+    if parsed.needs() == Needs::Tour {
         return Ok(cli::tour::run(parsed, io).await);
     }
     let config = crate::config::load(environment, &Arguments::default()).map_err(|fault| {
@@ -64,53 +64,36 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
             "go to a folder that exists",
         )
     })?;
-    let site = Site::open(config, environment.clone(), cwd)?;
+    let site = Arc::new(Site::open(config, environment.clone(), cwd)?);
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
-    let house = site.house();
-    if !parsed.needs_engine() {
-        if parsed.verb == cli::table::Verb::Doctor {
-            return Ok(doctor(parsed, io, &site, &house).await);
-        }
-        return Ok(cli::run_alone(parsed, io, &house, Err(refuse(RefusalKind::NotFound, "not asked", ""))));
+    if parsed.has("end-host") {
+        return end_host(&site, io).await;
     }
-    let joined = Joined::new(Arc::new(site)).await?;
-    let exit = cli::run(parsed, &joined, io, &house).await;
-    joined.leave().await;
+    let house = site.house();
+    let running = Arc::new(Mutex::new(None));
+    let exit = cli::serve(parsed, io, &house, async || {
+        let handle = Mutex::new(join(&site, &running).await?);
+        let joined: Box<dyn Port> = Box::new(Joined { site: site.clone(), handle, running: running.clone() });
+        Ok(joined)
+    })
+    .await;
+    // The engine ends before the process does, so that what is in flight is dropped and not cut.
+    let running = running.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(running) = running {
+        running.stop().await;
+    }
     Ok(exit)
 }
 
-async fn doctor(parsed: &Parsed, io: &mut Terminal, site: &Site, house: &House) -> Exit {
-    if parsed.has("end-host") {
-        let ended = host::end_holder(&site.state).await;
-        return match ended {
-            Ok(Some((holder, children))) => {
-                io.print(&format!("ended {} and {children} of its commands\n", holder.describe()));
-                Exit::Done
-            }
-            Ok(None) => {
-                io.print("no process holds this workspace\n");
-                Exit::Done
-            }
-            Err(refusal) => cli::say_refusal(io, &refusal, parsed.json),
-        };
-    }
-    let surroundings = match Joined::new(Arc::new(site.clone())).await {
-        Ok(joined) => {
-            let view = joined.ask(Query::Surroundings).await;
-            joined.leave().await;
-            view.and_then(|view| match view {
-                View::Surroundings(found) => Ok(found),
-                _ => Err(refuse(RefusalKind::Broken, "the desk answered something else", "report this as a defect")),
-            })
+/// Ends a host that does not answer, on the user's word.
+async fn end_host(site: &Site, io: &mut Terminal) -> Result<Exit, Refusal> {
+    match host::end_holder(&site.state).await? {
+        Some((holder, children)) => {
+            io.print(&format!("ended {} and {children} of its commands\n", holder.describe()));
         }
-        Err(refusal) => Err(refusal),
-    };
-    let surroundings = surroundings.map(|found: Surroundings| with_probe(found, site));
-    let surroundings = match surroundings {
-        Ok(found) => Ok(found.await),
-        Err(refusal) => Err(refusal),
-    };
-    cli::run_alone(parsed, io, house, surroundings)
+        None => io.print("no process holds this workspace\n"),
+    }
+    Ok(Exit::Done)
 }
 
 /// What the configured server says of itself, as a remark.
@@ -189,22 +172,8 @@ struct Joined {
 }
 
 impl Joined {
-    async fn new(site: Arc<Site>) -> Result<Joined, Refusal> {
-        let running = Arc::new(Mutex::new(None));
-        let handle = join(&site, &running).await?;
-        Ok(Joined { site, handle: Mutex::new(handle), running })
-    }
-
     fn handle(&self) -> Handle {
-        self.handle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-
-    /// Ends the engine of this process, if it has one; the lock is freed after it.
-    async fn leave(self) {
-        let running = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        if let Some(running) = running {
-            running.stop().await;
-        }
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -216,7 +185,12 @@ impl Port for Joined {
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
         let handle = self.handle();
-        Box::pin(async move { handle.ask(query).await })
+        Box::pin(async move {
+            match handle.ask(query).await? {
+                View::Surroundings(found) => Ok(View::Surroundings(with_probe(found, &self.site).await)),
+                view => Ok(view),
+            }
+        })
     }
 
     fn updates(&self) -> broadcast::Receiver<Update> {
@@ -235,7 +209,7 @@ impl Port for Joined {
     fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
         Box::pin(async move {
             let handle = join(&self.site, &self.running).await?;
-            *self.handle.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = handle;
+            *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
             Ok(())
         })
     }
@@ -256,7 +230,7 @@ async fn join(site: &Arc<Site>, running: &Arc<Mutex<Option<Running>>>) -> Result
             }
             let started = open(&site).await?;
             let handle: EngineHandle = started.handle.clone();
-            *running.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(started);
+            *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
             Ok(handle)
         }
     })

@@ -28,7 +28,7 @@ pub use terminal::Terminal;
 use crate::desk::{Query, View};
 use crate::domain::ids::WorkspacePath;
 use crate::domain::task::action::{Action, Actor, Refusal, Reply};
-use crate::engine::Update;
+use crate::host::Update;
 use crate::ports::Fut;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

@@ -425,7 +425,7 @@ pub const ACTIONS: &[Row] = &[
         lsp: Some("doctor"),
         terminal: "doctor",
         words: &[],
-        switches: &[],
+        switches: &[switch("end-host", "end the process that holds this workspace, and its commands")],
         help: "what planwright found here: model, isolation, configuration and its origins",
         examples: &[""],
     },

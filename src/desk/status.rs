@@ -12,6 +12,7 @@ use crate::domain::plan::Plan;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
+use std::sync::Arc;
 
 /// Errors that a failure report shows; the timeline has the rest.
 const ERRORS: usize = 3;
@@ -196,11 +197,12 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
 }
 
 /// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
+fn tried(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
     let is_of = |step: &StepId| matches!(of, Work::Step(id) if id == step);
     let mut lines = Vec::new();
     let mut rounds = 0;
-    for Recorded { event, .. } in journal {
+    for recorded in journal {
+        let event = &recorded.event;
         if let Event::Began { work, .. } = event
             && work == of
         {
@@ -209,8 +211,8 @@ fn tried(journal: &[Recorded], of: &Work) -> Vec<String> {
             && is_of(step)
         {
             rounds = *round;
-        } else if let Event::RetryAsked { step, actor } = event
-            && is_of(step)
+        } else if let Event::RetryAsked { work, actor } = event
+            && work == of
         {
             lines.push(format!("another attempt, asked for by {}", by(actor)));
         } else if let Event::Ended { work, attempt, outcome } = event
@@ -238,7 +240,7 @@ fn outcome_in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn errors(journal: &[Recorded], of: &Work) -> Vec<String> {
+fn errors(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
     journal.iter().rev().filter_map(|recorded| error(&recorded.event, of)).take(ERRORS).collect()
 }
 

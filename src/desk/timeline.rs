@@ -15,6 +15,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::standing::asked;
 use crate::domain::task::state::Gate;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The rows of one mode.
 pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
@@ -49,7 +50,7 @@ struct Said {
     command: bool,
 }
 
-fn rows(journal: &[Recorded]) -> Vec<Row> {
+fn rows(journal: &[Arc<Recorded>]) -> Vec<Row> {
     let mut memory = Memory::default();
     let mut rows: Vec<Row> = Vec::new();
     for recorded in journal {
@@ -203,10 +204,14 @@ fn plain(recorded: &Recorded) -> Option<Row> {
             Row { why: reason.clone(), ..step(id, format!("{what} by {}", by(actor))) }
         }
         Event::TakenOver { step: id, actor } => step(id, format!("taken over by {}", by(actor))),
-        Event::RetryAsked { step: id, actor } => Row {
+        Event::RetryAsked { work, actor } => Row {
+            work: Some(work.to_string()),
             recovery: Some("another attempt".to_owned()),
-            ..step(id, format!("retry asked for by {}", by(actor)))
+            ..of_task(recorded, format!("retry asked for by {}", by(actor)), Note)
         },
+        Event::PlanAsked { words, from: _, actor } => {
+            Row { why: words.clone(), ..of_task(recorded, format!("a plan asked for by {}", by(actor)), Note) }
+        }
         Event::Paused { actor, cancelled: true } => task(format!("cancelled what ran and paused, by {}", by(actor))),
         Event::Paused { actor, cancelled: false } => task(format!("paused by {}", by(actor))),
         Event::Resumed { actor } => task(format!("resumed by {}", by(actor))),

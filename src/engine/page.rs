@@ -126,7 +126,6 @@ impl Owner {
                 name
             }
         };
-        let errors = studied.errors();
         let page = Page {
             path: world.workspace.page_path(id, &name),
             text: Arc::from(text),
@@ -143,7 +142,7 @@ impl Owner {
         if let Some(case) = self.cases.get_mut(id) {
             case.page = Some(Arc::new(page));
         }
-        self.stray(id, (errors == 0).then_some(digest)).await;
+        self.stray(id, Some(digest)).await;
     }
 
     /// Notes whether the document still says what was approved.

@@ -24,7 +24,8 @@ pub use state_dir::StateDir;
 
 use crate::desk::{Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
-use crate::engine::{EngineHandle, Update};
+use crate::engine::EngineHandle;
+pub use crate::engine::Update;
 use attach::{NotAttached, PATIENCE};
 use lock::Lock;
 use process::State;

@@ -408,7 +408,7 @@ async fn a_client_that_does_not_read_holds_nobody_up() {
             if let Err(error) = deaf.write_all(&read).await {
                 return error;
             }
-            assert_eq!(host.ask(Query::Tasks).await, Ok(View::Tasks));
+            assert!(matches!(host.ask(Query::Tasks).await, Ok(View::Tasks(_))));
         }
     })
     .await;

@@ -13,8 +13,8 @@ pub mod json;
 pub mod keys;
 pub mod model;
 pub mod normal;
-pub mod parse;
 pub mod outlook;
+pub mod parse;
 pub mod render;
 pub mod runtime;
 

@@ -13,6 +13,7 @@ fn reply(text: &str, calls: Vec<ToolCall>) -> ModelReply {
         finish: Finish::Stop,
         usage: Usage::default(),
         model: "test".to_owned(),
+        warning: None,
     }
 }
 

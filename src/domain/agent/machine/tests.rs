@@ -48,6 +48,7 @@ fn ended(text: &str, finish: Finish) -> Answer {
         finish,
         usage,
         model: "test".to_owned(),
+        warning: None,
     }))
 }
 

@@ -36,6 +36,7 @@ fn reply(text: &str, finish: Finish) -> Result<ModelReply, ModelFault> {
         finish,
         usage: Usage::default(),
         model: "test".to_owned(),
+        warning: None,
     })
 }
 
