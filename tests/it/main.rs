@@ -1,2 +1,10 @@
-use criterion as _;
-fn main() {}
+//! Tests of the whole program: the real binary, the real wire, the real file system.
+//!
+//! One binary with one module a concern (a file that is no module here is found by `tidy`). Invariant: no test waits
+//! for a time; each waits for the thing itself, with a deadline. Absent: tests of single functions; they stand beside
+//! what they test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+mod terminal;

@@ -186,8 +186,12 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
                     seq: *seq,
                 },
             );
-            if task.acceptance.state != ProgressState::Running {
-                task.acceptance.state = ProgressState::Idle;
+            // What is under way, or waits for a person, judges the state it finds when it goes on.
+            match task.acceptance.state {
+                ProgressState::Running | ProgressState::AtGate(_) => {}
+                ProgressState::Idle | ProgressState::Done { .. } | ProgressState::Failed { .. } => {
+                    task.acceptance.state = ProgressState::Idle;
+                }
             }
         }
         Event::Closed { ending } => {
@@ -230,6 +234,7 @@ fn approved(task: &mut Task, steps: &[(StepId, ContentHash)]) {
 
 fn began(task: &mut Task, work: &Work, attempt: u32, at: Time) {
     drop_effects(task, work);
+    close_gates_of(task, work);
     match work {
         Work::Planning => task.planning = Progress { attempts: attempt, state: ProgressState::Running },
         Work::Acceptance => task.acceptance = Progress { attempts: attempt, state: ProgressState::Running },

@@ -1,0 +1,5 @@
+//! What the tests of the whole program share.
+
+pub mod project;
+
+pub use project::{Project, Said};
