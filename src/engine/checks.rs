@@ -8,6 +8,7 @@ use super::overlay::overlay;
 use super::steps::Setting;
 use super::work::{Came, EffectFault, Halt, Run};
 use super::world::World;
+use crate::domain::agent::cut::one_line;
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command};
@@ -21,8 +22,8 @@ use std::time::Duration;
 
 /// How a list of checks came out.
 pub(super) struct Judged {
-    /// One text a check that does not hold or could not be judged, for the agent and the person. Judging stops at the
-    /// first.
+    /// One text a check that does not hold or could not be judged, with its evidence, for the agent. Judging stops at
+    /// the first.
     pub problems: Vec<String>,
     /// At least one check judged it and all passed.
     pub verified: bool,
@@ -72,6 +73,16 @@ pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting
     }
     Ok(judged)
 }
+
+impl Judged {
+    /// The first problem in a few words, for an event: the evidence itself is in the `Judged` event's payload.
+    pub(super) fn first(&self) -> Option<String> {
+        self.problems.first().map(|problem| one_line(problem, SHORT))
+    }
+}
+
+/// Characters of a message in an event (L4 keeps events below 2 kB).
+pub(super) const SHORT: usize = 600;
 
 /// A verdict with what it rests on.
 struct One {
