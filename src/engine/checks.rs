@@ -15,7 +15,7 @@ use crate::domain::plan::{Check, Command};
 use crate::domain::task::event::{Cause, Event, Intent, Verdict};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
 use crate::domain::verify::{self, Evidence, FileErrors, Standing};
-use crate::ports::{Deltas, RunOrder, Source, Stage};
+use crate::ports::{Deltas, ReadRefusal, RunOrder, Source, Stage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -243,6 +243,7 @@ async fn look_at(
         }
         Check::Search(_) => {
             let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();
+            let mut unread: Vec<(WorkspacePath, String)> = Vec::new();
             let listed = world.workspace.list().await.into_iter().map(|file| file.path);
             let made = view.keys().cloned();
             let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
@@ -251,11 +252,13 @@ async fn look_at(
                     Some(entry) => Ok(entry.clone()),
                     None => world.workspace.read(&path).await,
                 };
-                if let Ok(Entry::File { text, .. }) = entry {
-                    texts.push((path, text));
+                match entry {
+                    Ok(Entry::File { text, .. }) => texts.push((path, text)),
+                    Ok(Entry::Absent) | Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => {}
+                    Err(refusal) => unread.push((path, refusal.to_string())),
                 }
             }
-            verify::judge(check, Evidence::Texts(&texts))
+            verify::judge(check, Evidence::Texts { read: &texts, unread: &unread })
         }
         Check::Exists(path) | Check::Missing(path) | Check::Changed(path) | Check::Unchanged(path) => {
             let Ok(path) = WorkspacePath::new(path) else {
