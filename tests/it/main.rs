@@ -8,6 +8,7 @@
 mod support;
 
 mod edges;
+mod kills;
 mod readme;
 mod terminal;
 mod tidy;

@@ -17,3 +17,6 @@ pub mod state;
 pub use action::{Action, Actor};
 pub use event::{Event, Recorded};
 pub use state::{StepState, Task};
+
+#[cfg(test)]
+mod tests;
