@@ -69,7 +69,10 @@ fn busy(task: &Task) -> bool {
         | StepState::Done(_)
         | StepState::Skipped => false,
     });
-    steps || works(&task.planning) || works(&task.acceptance) || task.in_flight().next().is_some()
+    steps
+        || works(&task.planning)
+        || works(&task.acceptance)
+        || task.in_flight().any(|effect| !task.in_doubt(&effect.id))
 }
 
 fn steps(dossier: &Dossier) -> Vec<StepView> {

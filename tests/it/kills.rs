@@ -204,7 +204,19 @@ impl Job {
         let status = if cell == "during" {
             self.die_during(arguments)
         } else {
-            ended(&mut self.start(arguments, Some(format!("{cell}:{kind}:{nth}"))))
+            let mut child = self.start(arguments, Some(format!("{cell}:{kind}:{nth}")));
+            let start = Instant::now();
+            until("the end of a process", || {
+                let journal = || self.journal().into_iter().rev().take(8).map(|one| one.event).collect::<Vec<_>>();
+                let late = start.elapsed() > DEADLINE / 2;
+                assert!(
+                    !late,
+                    "{arguments:?} goes on for ever at {cell}:{kind}:{nth}: {:?}\n{:?}",
+                    journal(),
+                    self.log()
+                );
+                child.try_wait().unwrap()
+            })
         };
         let killed = status.signal() == Some(9);
         if killed {
@@ -364,10 +376,6 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         std::thread::yield_now();
         std::thread::park_timeout(Duration::from_millis(2));
     }
-}
-
-fn ended(child: &mut Child) -> ExitStatus {
-    until("the end of a process", || child.try_wait().unwrap())
 }
 
 fn undisturbed() -> Job {

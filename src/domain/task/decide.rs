@@ -72,7 +72,12 @@ pub fn refuse(kind: RefusalKind, message: impl Into<String>, next: impl Into<Str
 fn stop(task: &Task, actor: Actor, cancelled: bool) -> Result<Vec<Event>, Refusal> {
     let mut events = Vec::new();
     if cancelled {
-        events.extend(task.in_flight().map(|e| Event::Settled { effect: e.id.clone(), result: Settlement::Cancelled }));
+        // What a crash left in doubt is not in flight any more: its gate asks on, or the answer would be lost.
+        events.extend(
+            task.in_flight()
+                .filter(|effect| !task.in_doubt(&effect.id))
+                .map(|e| Event::Settled { effect: e.id.clone(), result: Settlement::Cancelled }),
+        );
     }
     match &task.course {
         Course::Paused { .. } if events.is_empty() => Err(refuse(

@@ -448,6 +448,11 @@ impl Task {
         self.effects.iter().filter(|effect| effect.result.is_none())
     }
 
+    /// A crash left it without a result, and a person is asked what happened: nobody is at it any more.
+    pub fn in_doubt(&self, id: &EffectId) -> bool {
+        self.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect, .. } if effect == id))
+    }
+
     /// It is over.
     pub fn is_over(&self) -> bool {
         match self.course {
