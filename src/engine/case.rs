@@ -23,6 +23,8 @@ pub enum Drive {
     Shown,
     /// It makes the plan.
     Planned,
+    /// And judges what a person kept, and ends the task with the last decision.
+    Judged,
     /// It runs what is approved.
     Run,
 }

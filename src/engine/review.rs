@@ -4,6 +4,7 @@
 //! Absent: hunk states; they are derived again from the text afterwards.
 
 use super::actions::broken;
+use super::case::Drive;
 use super::owner::Owner;
 use super::work::{Came, EffectFault, Halt, Run};
 use crate::desk::ReviewHunk;
@@ -52,7 +53,11 @@ impl Owner {
             Err(refusal) => {
                 let _asker_gone = answer.send(Err(refusal));
             }
-            Ok((id, (files, said))) => self.spawn_review(&id, Order { files, said, answer }),
+            Ok((id, (files, said))) => {
+                // The last decision ends the task, whichever process it was made in; a decision starts no step.
+                self.drive(&id, Drive::Judged);
+                self.spawn_review(&id, Order { files, said, answer });
+            }
         }
     }
 

@@ -203,6 +203,17 @@ fn a_digest_gives_errors_first_and_stays_bounded() {
     assert!(digest.len() < 2_000);
 }
 
+#[test]
+fn a_digest_with_room_for_a_gap_only_ends_there() {
+    let line = |length: usize| format!("error: {}\n\n", "x".repeat(length - "error: ".len()));
+    for left in 0..5 {
+        // "It exited with 1." and the gap before the block take 19 characters.
+        let output = format!("{}{}", line(6_000 - 19 - left), line(200));
+        let digest = digest_for_agent(&outcome(Ended::Exit(1), &output));
+        assert!(digest.chars().count() <= 6_000, "{left} left: {}", digest.chars().count());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -13,6 +13,8 @@ pub struct Project {
     pub state: PathBuf,
     /// `PLANWRIGHT_CACHE_DIR`.
     pub cache: PathBuf,
+    /// `PLANWRIGHT_CONFIG`; empty.
+    pub config: PathBuf,
     /// Further variables for every command.
     pub env: Vec<(String, String)>,
 }
@@ -68,8 +70,10 @@ impl Project {
         let keep = tempfile::tempdir().unwrap();
         let base = keep.path().canonicalize().unwrap();
         let (root, state, cache) = (base.join("work"), base.join("state"), base.join("cache"));
+        let config = base.join("config.toml");
         std::fs::create_dir_all(&root).unwrap();
-        let project = Project { _keep: keep, root, state, cache, env: Vec::new() };
+        std::fs::write(&config, "").unwrap();
+        let project = Project { _keep: keep, root, state, cache, config, env: Vec::new() };
         for (path, text) in files {
             project.write(path, text);
         }
@@ -105,7 +109,7 @@ impl Project {
             command.env_remove(name);
         }
         command.env("PLANWRIGHT_STATE_DIR", &self.state).env("PLANWRIGHT_CACHE_DIR", &self.cache);
-        command.env("PLANWRIGHT_CONFIG", self.state.join("no-config.toml"));
+        command.env("PLANWRIGHT_CONFIG", &self.config);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
