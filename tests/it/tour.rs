@@ -42,9 +42,10 @@ fn toolchain() -> Vec<(&'static str, PathBuf)> {
 
 /// A fresh copy of the sample, as the tour makes it.
 fn unpacked() -> Project {
-    let project = Project::without_git(&[]);
-    std::fs::remove_dir(&project.root).unwrap();
-    project.run(&["tour", "--unpack", project.root.to_str().unwrap()]).exits(0);
+    let mut project = Project::without_git(&[]);
+    let root = project.path("till");
+    project.run(&["tour", "--unpack", "till"]).exits(0);
+    project.root = root;
     project
 }
 
@@ -97,8 +98,8 @@ fn the_commands_that_the_tour_prints_give_the_same_files_by_themselves() {
                 killed_while_it_waits(&project, words);
             }
             ["planwright", words @ ..] => {
-                let said = lines.iter().skip(index).find_map(|line| line.strip_prefix("= ")).unwrap();
-                let code = said.split_whitespace().next().unwrap().parse().unwrap();
+                let said = lines.iter().skip(index).find_map(|line| line.strip_prefix("→ exit ")).unwrap();
+                let code = said.split(':').next().unwrap().parse().unwrap();
                 project.run(words).exits(code);
             }
             other => panic!("the tour prints a command that it does not run: {other:?}"),

@@ -106,7 +106,7 @@ impl<'a> Guide<'a> {
         }
         let mut paper = Paper::new();
         let tone = if code == 0 { Tone::Good } else { Tone::Warn };
-        paper.put(tone, &format!("= {code}")).put(Tone::Faint, &format!("  {means}")).end();
+        paper.put(tone, &format!("→ exit {code}")).put(Tone::Faint, &format!(": {means}")).end();
         self.say(&paper);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The whole job on a sample project, for somebody who has just built the program.
 //!
 //! Invariant: what the person sees is the program itself: each public command is printed and then run as it was
-//! printed, by this same binary, and the tour succeeds only if each did what was said of it. Nothing outside its own
-//! temporary folder is read or written, and that folder is left behind. Absent: a model, a network, configuration; and
+//! printed, by this same binary, and the tour succeeds only if each did what was said of it. Nothing of the person's own
+//! is read or written; the tour's temporary folder is left behind. Absent: a model, a network, configuration; and
 //! any way into the engine but its commands.
 
 mod child;

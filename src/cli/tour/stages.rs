@@ -63,7 +63,7 @@ async fn run(guide: &mut Guide<'_>) -> Result<(), Left> {
              second by a command, and no command starts without your word. The exit code says who is awaited.",
         )
         .await?;
-    guide.run(&["run"], 3, "3: it waits for you").await?;
+    guide.run(&["run"], 3, "it waits for you").await?;
     let status = guide.ask("status").await?;
     expect(
         gate(&status) == "g1" && step(&status, sample::KEPT) == "done (verified)",
@@ -92,11 +92,11 @@ async fn go_on(guide: &mut Guide<'_>) -> Result<(), Left> {
         )
         .await?;
     guide.touch(sample::MARKER)?;
-    guide.run(&["resume"], 3, "3: it waits for you").await?;
+    guide.run(&["resume"], 3, "it waits for you").await?;
     let status = guide.ask("status").await?;
     expect(gate(&status) == "g2" && attempts(&status, sample::KEPT) == 1, "only the killed check is to run again")?;
     guide.run(&["gate", "g2", "allow", "--for-plan"], 0, "allowed, as often as this plan needs it").await?;
-    guide.run(&["resume"], 3, "3: it waits for you").await?;
+    guide.run(&["resume"], 3, "it waits for you").await?;
     let status = guide.ask("status").await?;
     expect(text(&status, "/words") == "awaiting review", "the hunks are ready for review")?;
     expect(step(&status, sample::LEFT_OUT) == "done (verified)", "the second step's check passes")?;
@@ -118,7 +118,7 @@ async fn review(guide: &mut Guide<'_>, before: &[(String, String)]) -> Result<()
         return Err(Left::Unmet(format!("two hunks of the rename and one of the rewrite were expected: {hunks}")));
     };
     guide.run(&["accept", first, second], 0, "in your files now").await?;
-    guide.run(&["reject", third, "--reason", sample::REASON], 0, "0: all is decided, and what was kept passes").await?;
+    guide.run(&["reject", third, "--reason", sample::REASON], 0, "all is decided, and what was kept passes").await?;
     let status = guide.ask("status").await?;
     expect(text(&status, "/words") == "done (verified)" && accepted(&status), "what was kept passes the check")?;
     let wanted: Vec<(String, String)> = before

@@ -67,7 +67,13 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         Err(Fault::Stopped(message)) => return Ok(Outcome::Blocked { cause: Cause::Policy, message }),
     };
     let hunks: usize = proposal.files.iter().map(|file| file.hunks.len()).sum();
-    finish(run, step, setting, format!("{hunks} hunks in {} files", proposal.files.len())).await
+    finish(
+        run,
+        step,
+        setting,
+        format!("{} in {}", text::counted(hunks, "hunk"), text::counted(proposal.files.len(), "file")),
+    )
+    .await
 }
 
 fn fault(cause: Cause, message: String) -> EffectFault {
