@@ -68,17 +68,25 @@ pub(super) async fn to_its_end(ground: &Ground, words: &[String], quiet: bool) -
     code(status)
 }
 
-/// Runs it until it says a line that holds `sign`, and kills it then as nothing could stop: SIGKILL.
+/// How a child ended that was to be killed.
+pub(super) enum Fate {
+    /// It was, and this was its process id.
+    Killed(u32),
+    /// It ended by itself before, with this exit code if no signal ended it.
+    Ended(Option<i32>),
+}
+
+/// Runs it until it says a line that holds `sign`, and ends it then with a signal that it cannot catch: SIGKILL.
 ///
 /// # Errors
-/// It could not be started, took too long, or ended before it said so.
+/// It could not be started, or took too long.
 pub(super) async fn until_killed(
     ground: &Ground,
     words: &[String],
     sign: &str,
     io: &mut Terminal,
     quiet: bool,
-) -> Result<u32, String> {
+) -> Result<Fate, String> {
     let mut command = ground.command(&own()?, words);
     // What it says goes through our own stream, which strips colours where nobody wants them.
     command.stderr(Stdio::piped()).env("CLICOLOR_FORCE", "1");
@@ -105,12 +113,12 @@ pub(super) async fn until_killed(
         Ok(true) => {}
         Ok(false) => {
             let status = child.wait().await.map_err(|error| error.to_string())?;
-            return Err(format!("it ended ({status}) before its check had begun"));
+            return Ok(Fate::Ended(status.code()));
         }
         Err(_) => return Err(format!("its check did not begin within {} s", PATIENCE.as_secs())),
     }
     child.kill().await.map_err(|error| error.to_string())?;
-    Ok(pid)
+    Ok(Fate::Killed(pid))
 }
 
 /// Asks it for something as JSON.

@@ -5,9 +5,12 @@
 
 use super::child::{self, Ground};
 use super::{key, sample};
-use crate::cli::Terminal;
 use crate::cli::render::{Paper, Tone};
+use crate::cli::{Exit, Terminal};
 use serde_json::{Value, json};
+
+/// How a child ends at Ctrl-C, which reaches it as it reaches the tour.
+const INTERRUPTED: i32 = Exit::Interrupted as i32;
 
 /// Why the tour ended early.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,6 +101,9 @@ impl<'a> Guide<'a> {
     pub(super) async fn run(&mut self, words: &[&str], code: i32, means: &str) -> Result<(), Left> {
         let words = self.announce(words);
         let came = child::to_its_end(&self.ground, &words, self.quiet).await?;
+        if came == INTERRUPTED {
+            return Err(Left::Interrupted);
+        }
         if came != code {
             return Err(Left::Unmet(format!(
                 "`planwright {}` ended with {came}, not {code}",
@@ -117,9 +123,14 @@ impl<'a> Guide<'a> {
     /// It did not come so far.
     pub(super) async fn kill(&mut self, words: &[&str], sign: &str) -> Result<(), Left> {
         let words = self.announce(words);
-        let pid = child::until_killed(&self.ground, &words, sign, self.io, self.quiet).await?;
-        self.remark(&format!("kill -9 {pid}: the tour has just killed it, in the middle of the check"));
-        Ok(())
+        match child::until_killed(&self.ground, &words, sign, self.io, self.quiet).await? {
+            child::Fate::Killed(pid) => {
+                self.remark(&format!("kill -9 {pid}: the tour has just killed it, in the middle of the check"));
+                Ok(())
+            }
+            child::Fate::Ended(Some(INTERRUPTED)) => Err(Left::Interrupted),
+            child::Fate::Ended(_) => Err(Left::Unmet("it ended before its check had begun".to_owned())),
+        }
     }
 
     /// Makes an empty file of the project, as the command that is printed would.
