@@ -23,7 +23,7 @@ pub enum Drive {
     Shown,
     /// It makes the plan.
     Planned,
-    /// And judges what a person kept, and ends the task with the last decision.
+    /// It judges what was kept, after a decision of a person.
     Judged,
     /// It runs what is approved.
     Run,

@@ -295,13 +295,13 @@ impl Owner {
         if self.starts_planning(id) {
             return self.begin_or_go_on(id, Work::Planning, &task.planning.state, task.planning.attempts).await;
         }
-        match self.cases.get(id).map_or(Drive::Shown, |case| case.drive) {
-            Drive::Shown | Drive::Planned => return Ok(false),
-            Drive::Judged => {
+        match self.cases.get(id).map(|case| case.drive) {
+            Some(Drive::Run) => {}
+            Some(Drive::Judged) => {
                 self.refresh_hunks(id).await;
                 return acceptance::advance(self, id).await;
             }
-            Drive::Run => {}
+            Some(Drive::Shown | Drive::Planned) | None => return Ok(false),
         }
         if recover::probe(self, id).await? {
             return Ok(true);

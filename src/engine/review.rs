@@ -53,11 +53,7 @@ impl Owner {
             Err(refusal) => {
                 let _asker_gone = answer.send(Err(refusal));
             }
-            Ok((id, (files, said))) => {
-                // The last decision ends the task, whichever process it was made in; a decision starts no step.
-                self.drive(&id, Drive::Judged);
-                self.spawn_review(&id, Order { files, said, answer });
-            }
+            Ok((id, (files, said))) => self.spawn_review(&id, Order { files, said, answer }),
         }
     }
 
@@ -111,6 +107,7 @@ impl Owner {
         }
         files.retain(|_, (_, put, take)| !put.is_empty() || !take.is_empty());
         self.append(id, events, Durability::Disk).await.map_err(broken)?;
+        self.drive(id, Drive::Judged);
         let word = match &wish {
             Wish::Accept(_) => "accepted",
             Wish::Reject(..) => "rejected",

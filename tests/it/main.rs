@@ -7,5 +7,8 @@
 
 mod support;
 
+mod edges;
+mod readme;
 mod terminal;
+mod tidy;
 mod tour;

@@ -13,8 +13,6 @@ pub struct Project {
     pub state: PathBuf,
     /// `PLANWRIGHT_CACHE_DIR`.
     pub cache: PathBuf,
-    /// `PLANWRIGHT_CONFIG`; empty.
-    pub config: PathBuf,
     /// Further variables for every command.
     pub env: Vec<(String, String)>,
 }
@@ -70,10 +68,10 @@ impl Project {
         let keep = tempfile::tempdir().unwrap();
         let base = keep.path().canonicalize().unwrap();
         let (root, state, cache) = (base.join("work"), base.join("state"), base.join("cache"));
-        let config = base.join("config.toml");
         std::fs::create_dir_all(&root).unwrap();
-        std::fs::write(&config, "").unwrap();
-        let project = Project { _keep: keep, root, state, cache, config, env: Vec::new() };
+        // Beside the state and not in it: a test may take the state's rights away.
+        std::fs::write(base.join("config.toml"), "").unwrap();
+        let project = Project { _keep: keep, root, state, cache, env: Vec::new() };
         for (path, text) in files {
             project.write(path, text);
         }
@@ -109,7 +107,7 @@ impl Project {
             command.env_remove(name);
         }
         command.env("PLANWRIGHT_STATE_DIR", &self.state).env("PLANWRIGHT_CACHE_DIR", &self.cache);
-        command.env("PLANWRIGHT_CONFIG", &self.config);
+        command.env("PLANWRIGHT_CONFIG", self.root.with_file_name("config.toml"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
