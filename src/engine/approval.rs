@@ -77,7 +77,7 @@ pub(super) async fn approve(
     owner.append(id, vec![event], Durability::Disk).await.map_err(broken)?;
     owner.advance(id).await;
     let scope = upto.map(|step| format!(" up to {step}")).unwrap_or_default();
-    Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}; planwright run {id} carries it out") })
+    Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}") })
 }
 
 impl Owner {

@@ -106,6 +106,10 @@ impl Owner {
                 input = inputs.recv() => input,
                 asked = asks.recv() => asked.map(Input::Asked),
             };
+            // What ended is followed by its `Returned`. In between nothing is under way and what comes next has not
+            // begun; whoever saw that would take the task to wait for them.
+            let ends = |event: &Event| matches!(event, Event::Ended { .. });
+            let between = matches!(&input, Some(Input::Append { events, .. }) if events.iter().any(ends));
             match input {
                 None => break,
                 Some(Input::Stop(done)) => {
@@ -115,7 +119,9 @@ impl Owner {
                 }
                 Some(input) => self.take(input).await,
             }
-            self.publish().await;
+            if !between {
+                self.publish().await;
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::standing::standing;
 use crate::domain::task::state::*;
+use crate::domain::text::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -189,7 +190,9 @@ pub(super) fn line(event: &Event) -> Option<String> {
         }
         Event::GateOpened { gate, work, .. } => format!("{work}: waits at gate {gate}"),
         Event::GateDecided { gate, answer, .. } => format!("gate {gate}: {answer:?}"),
-        Event::Proposed { step, hunks, paths, .. } => format!("{step}: {hunks} hunks in {} files", paths.len()),
+        Event::Proposed { step, hunks, paths, .. } => {
+            format!("{step}: {} in {}", counted(*hunks, "hunk"), counted(paths.len(), "file"))
+        }
         Event::Judged { work, check, verdict, rung, .. } => {
             let how = rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
             let check = super::checks::name(check);

@@ -11,3 +11,4 @@ mod edges;
 mod readme;
 mod terminal;
 mod tidy;
+mod tour;

@@ -74,7 +74,8 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         Err(Fault::Stopped(message)) => return Ok(Outcome::Blocked { cause: Cause::Policy, message }),
     };
     let hunks: usize = proposal.files.iter().map(|file| file.hunks.len()).sum();
-    finish(run, step, setting, format!("{hunks} hunks in {} files{left_out}", proposal.files.len())).await
+    let (hunks, files) = (text::counted(hunks, "hunk"), text::counted(proposal.files.len(), "file"));
+    finish(run, step, setting, format!("{hunks} in {files}{left_out}")).await
 }
 
 fn fault(cause: Cause, message: String) -> EffectFault {
