@@ -198,5 +198,8 @@ async fn template(
         ));
     }
     let after = Entry::File { text: Arc::from(filled), mode };
-    Ok(Transformed { files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }], unread: Vec::new() })
+    Ok(Transformed {
+        files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }],
+        unread: Vec::new(),
+    })
 }

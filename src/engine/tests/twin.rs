@@ -13,15 +13,8 @@ struct Undisturbed {
     runs: Vec<(String, usize)>,
 }
 
-const COMMANDS: [&str; 7] = [
-    "tools/check",
-    "tools/make",
-    "tools/tally",
-    "tools/tell --all",
-    "tools/post",
-    "tools/verify",
-    "tools/accept",
-];
+const COMMANDS: [&str; 7] =
+    ["tools/check", "tools/make", "tools/tally", "tools/tell --all", "tools/post", "tools/verify", "tools/accept"];
 
 fn runs(scene: &Scene) -> Vec<(String, usize)> {
     COMMANDS.iter().map(|command| ((*command).to_owned(), scene.arena.runs(command))).collect()
