@@ -126,7 +126,7 @@ fn shell(project: &Project, script: &str) -> (String, i32) {
     let path = [binary.parent().unwrap().to_path_buf()].into_iter().chain(std::env::split_paths(&found));
     let given = project.command(&[]);
     let mut command = Command::new("bash");
-    command.args(["-c", script]).current_dir(&project.root).stdin(Stdio::null());
+    command.args(["-c", &format!("exec 2>&1\n{script}")]).current_dir(&project.root).stdin(Stdio::null());
     for (name, value) in given.get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -139,8 +139,7 @@ fn shell(project: &Project, script: &str) -> (String, i32) {
         command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
     }
     let said = command.output().unwrap();
-    let text = [said.stdout, said.stderr].concat();
-    (String::from_utf8_lossy(&text).into_owned(), said.status.code().unwrap_or(-1))
+    (String::from_utf8_lossy(&said.stdout).into_owned(), said.status.code().unwrap_or(-1))
 }
 
 /// Whether a recorded line is a line that was said: `…` stands for anything, `k3xf` for the task's id, which is new
