@@ -255,6 +255,10 @@ impl Owner {
             }
             Some(Halt::AtGate(_) | Halt::Stopped | Halt::OverBudget(_)) | None => {}
         }
+        if ticket.work == Work::Planning {
+            // The desk shows the plan that was just made, also to those who attached to this host.
+            self.read_page(&ticket.task).await;
+        }
         self.advance(&ticket.task).await;
     }
 

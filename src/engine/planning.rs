@@ -237,11 +237,14 @@ async fn store(
 ) -> Result<Outcome, Halt> {
     let world = run.world.clone();
     let digest = plan::normal(&plan::parse(&text).plan, &super::page::versions(&world)).digest;
-    let number = u32::try_from(run.task.revisions.len()).unwrap_or(u32::MAX).saturating_add(1);
+    // Stored before, or by this very attempt before its process died: the same text keeps its name.
+    let known = run.task.revisions.iter().rev().find(|known| known.name.digest == digest.short());
+    let next = || u32::try_from(run.task.revisions.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let number = known.map_or_else(next, |known| known.name.number);
     let revision = RevisionRef { number, digest: digest.short().to_owned() };
+    let is_new = known.is_none();
     let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(Halt::Store)?;
-    let known = run.task.revisions.iter().any(|known| known.name.digest == revision.digest);
-    if !known {
+    if is_new {
         run.state(Event::Revised { revision: revision.clone(), text: hash, author, reason: reason.clone(), errors })
             .await?;
     }

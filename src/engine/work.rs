@@ -220,14 +220,17 @@ impl Run {
             | Ask::Failed { .. }
             | Ask::Question { .. } => false,
         };
+        // What the person said after a crash is about this very run and goes before all else.
+        let doubt = |gate: &Gate| matches!(gate.ask, Ask::Ambiguous { .. });
+        let asked = self.gates.iter().position(|gate| same(gate) && !gate.spent && doubt(gate));
         let for_plan = self.task.gates.iter().any(|gate| {
             let decided = gate.decided.as_ref().filter(|decision| decision.seq > approved);
             !outside && same(gate) && decided.is_some_and(|decision| decision.answer == GateAnswer::AllowForPlan)
         });
-        if for_plan {
+        let asked = asked.or_else(|| self.gates.iter().position(|gate| same(gate) && !gate.spent));
+        if for_plan && asked.is_none() {
             return Ok(Ok(()));
         }
-        let asked = self.gates.iter().position(|gate| same(gate) && !gate.spent);
         match asked.map(|at| self.gates.remove(at)) {
             Some(gate) => match gate.decided {
                 None => Err(Halt::AtGate(gate.id)),
