@@ -7,4 +7,8 @@
 
 mod support;
 
+mod bytes;
+mod input;
+mod processes;
+mod rights;
 mod terminal;

@@ -212,6 +212,8 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     -    retry(3)
     +no end
     \ no newline at the end
+      stands there now:
+    |something else
      }
     hunks     2 pending, 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all

@@ -1,5 +1,7 @@
 //! What the tests of the whole program share.
 
 pub mod project;
+pub mod running;
 
 pub use project::{Project, Said};
+pub use running::{Beside, until};
