@@ -7,8 +7,12 @@
 
 mod support;
 
+mod bytes;
 mod edges;
+mod input;
+mod processes;
 mod readme;
+mod rights;
 mod terminal;
 mod tidy;
 mod tour;
