@@ -6,7 +6,7 @@ use super::handle::Asked;
 use super::work::Halt;
 use crate::domain::ids::*;
 use crate::domain::task::action::{Refusal, Reply};
-use crate::domain::task::event::{Ask, Event, Recorded};
+use crate::domain::task::event::{Ask, Event, Outcome, Recorded};
 use crate::ports::Durability;
 use tokio::sync::oneshot;
 
@@ -35,7 +35,17 @@ pub enum Input {
         /// Where the answer goes: always a halt, so that the work ends and waits as a row.
         answer: oneshot::Sender<Halt>,
     },
-    /// Work under way has ended, for this reason, or without one when it appended its own end.
+    /// Work under way came to its end. Its end and what follows from it are one turn of the loop: nobody is shown a task
+    /// that has finished one thing and not begun the next.
+    Finished {
+        /// Whose.
+        ticket: Ticket,
+        /// Which attempt.
+        attempt: u32,
+        /// How.
+        outcome: Outcome,
+    },
+    /// Work under way has stopped before its end, for this reason, or has carried out a decision.
     Returned {
         /// Whose.
         ticket: Ticket,
