@@ -13,8 +13,11 @@ use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Target};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Cause, Event, Intent};
 use crate::ports::Durability;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
+
+/// Hunks that an answer names; more are counted.
+const NAMED: usize = 8;
 
 /// What a person wants with hunks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -111,8 +114,14 @@ impl Owner {
             Wish::Reject(..) => "rejected",
             Wish::Undo(_) => "taken back",
         };
-        let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
-        Ok((files, format!("{word}: {names}")))
+        let said = if chosen.len() <= NAMED {
+            let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
+            format!("{word}: {names}")
+        } else {
+            let paths: BTreeSet<&WorkspacePath> = chosen.iter().map(|hunk| &hunk.path).collect();
+            format!("{word}: {} hunks in {} files", chosen.len(), paths.len())
+        };
+        Ok((files, said))
     }
 }
 
