@@ -45,17 +45,20 @@ pub enum Input {
         /// How.
         outcome: Outcome,
     },
-    /// Work under way has stopped before its end, for this reason, or has carried out a decision.
+    /// Work under way has stopped before its end, for this reason.
     Returned {
         /// Whose.
         ticket: Ticket,
         /// Why it stopped.
         halt: Option<Halt>,
     },
-    /// Work under way has an answer for a person; it is given when the desk shows what it did.
-    Answered {
+    /// A decision on hunks is carried out, as far as it could be. The person is answered when what follows from it has
+    /// begun and the desk shows it.
+    Decided {
         /// Whose.
-        task: TaskId,
+        ticket: Ticket,
+        /// Why the work stopped early.
+        halt: Option<Halt>,
         /// The answer.
         result: Result<Reply, Refusal>,
         /// Where it goes.

@@ -136,10 +136,9 @@ impl Owner {
                 self.returned(ticket, halt).await;
             }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
-            Input::Answered { task, result, answer } => {
-                if let Some(case) = self.cases.get_mut(&task) {
-                    case.stale = true;
-                }
+            Input::Decided { ticket, halt, result, answer } => {
+                self.returned(ticket, halt).await;
+                // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
@@ -431,10 +430,10 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let done = ticket.clone();
+        let review::Order { files, said, answer } = order;
         let task = tokio::spawn(async move {
-            let halt = review::run(run, order).await.err();
-            let _engine_gone = inbox.send(Input::Returned { ticket: done, halt });
+            let (result, halt) = review::run(run, files, said).await;
+            let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
         case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
     }

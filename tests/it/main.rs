@@ -7,4 +7,5 @@
 
 mod support;
 
+mod oracle;
 mod terminal;
