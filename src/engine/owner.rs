@@ -136,11 +136,15 @@ impl Owner {
                 let halt = self.open_gate(&ticket, ask).await;
                 let _work_gone = answer.send(halt);
             }
+            Input::Finished { ticket, attempt, outcome } => {
+                let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
+                let halt = self.append_for(&ticket, vec![end], Durability::Process).await.err();
+                self.returned(ticket, halt).await;
+            }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
-            Input::Answered { task, result, answer } => {
-                if let Some(case) = self.cases.get_mut(&task) {
-                    case.stale = true;
-                }
+            Input::Decided { ticket, halt, result, answer } => {
+                self.returned(ticket, halt).await;
+                // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
@@ -241,6 +245,9 @@ impl Owner {
         case.live.remove(&ticket.work);
         case.stale = true;
         let attempt = case.task.attempt(&ticket.work);
+        if ticket.work == Work::Planning {
+            self.read_page(&ticket.task).await;
+        }
         match halt {
             Some(Halt::Diverged) => {
                 let end = Event::Ended { work: ticket.work.clone(), attempt, outcome: Outcome::Interrupted };
@@ -433,10 +440,10 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let done = ticket.clone();
+        let review::Order { files, said, answer } = order;
         let task = tokio::spawn(async move {
-            let halt = review::run(run, order).await.err();
-            let _engine_gone = inbox.send(Input::Returned { ticket: done, halt });
+            let (result, halt) = review::run(run, files, said).await;
+            let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
         case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
     }
@@ -484,7 +491,7 @@ impl Owner {
     }
 }
 
-/// Runs work to its end, appends how it ended, and tells the owner. A panic in it ends this one attempt (invariant 9).
+/// Runs work to its end and tells the owner how it ended. A panic in it ends this one attempt (invariant 9).
 fn watch_over(
     inbox: mpsc::UnboundedSender<Input>,
     ticket: Ticket,
@@ -509,14 +516,7 @@ fn watch_over(
                 ),
             },
         };
-        let (answer, appended) = oneshot::channel();
-        let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
-        let append = Input::Append { ticket: ticket.clone(), events: vec![end], how: Durability::Process, answer };
-        let halt = match inbox.send(append) {
-            Ok(()) => appended.await.unwrap_or(Err(Halt::Stopped)).err(),
-            Err(_) => return,
-        };
-        let _engine_gone = inbox.send(Input::Returned { ticket, halt });
+        let _engine_gone = inbox.send(Input::Finished { ticket, attempt, outcome });
     });
     handle
 }

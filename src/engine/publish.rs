@@ -154,9 +154,10 @@ fn line_at(text: &str, byte: usize) -> u32 {
 fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
     let head = text.get(..range.start).unwrap_or_default();
     let tail = text.get(range.end..).unwrap_or_default();
-    let before: Vec<&str> = head.split_inclusive('\n').collect();
-    let before = before.get(before.len().saturating_sub(CONTEXT)..).unwrap_or_default().concat();
-    (before, tail.split_inclusive('\n').take(CONTEXT).collect())
+    // Only the lines shown are walked: a file has many hunks and many lines.
+    let whole = head.strip_suffix('\n').unwrap_or(head);
+    let from = whole.rmatch_indices('\n').nth(CONTEXT - 1).map_or(0, |(at, _)| at + 1);
+    (head.get(from..).unwrap_or_default().to_owned(), tail.split_inclusive('\n').take(CONTEXT).collect())
 }
 
 /// What the verifier says of a step's work, in a few words.
@@ -181,7 +182,8 @@ pub(super) fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Opened { goal, .. } => format!("task opened: {}", goal.words),
         Event::Revised { revision, errors: 0, .. } => format!("plan {revision} stands"),
-        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} problems"),
+        Event::Revised { revision, errors: 1, .. } => format!("plan {revision} stands with 1 error"),
+        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} errors"),
         Event::Approved { revision, .. } => format!("{revision} approved"),
         Event::Began { work, attempt: 1, .. } => format!("{work}: starts"),
         Event::Began { work, attempt, because, .. } => {

@@ -13,7 +13,7 @@ use super::input::{Input, Ticket};
 use super::world::World;
 use crate::domain::ids::*;
 use crate::domain::plan::Command;
-use crate::domain::task::action::{GateAnswer, Refusal, Reply};
+use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Usage;
 use crate::domain::task::state::{EffectRun, Gate, Task};
@@ -124,11 +124,6 @@ impl Run {
     /// A line of progress.
     pub fn line(&self, line: impl Into<String>) {
         let _gone_engine_shows_nothing = self.inbox.send(Input::Line { task: self.task.id.clone(), line: line.into() });
-    }
-
-    /// Answers a person, once the desk shows what this work did.
-    pub fn answer(&self, answer: oneshot::Sender<Result<Reply, Refusal>>, result: Result<Reply, Refusal>) {
-        let _engine_gone = self.inbox.send(Input::Answered { task: self.task.id.clone(), result, answer });
     }
 
     /// Says lines of progress from elsewhere.

@@ -10,6 +10,7 @@ mod support;
 mod bytes;
 mod edges;
 mod input;
+mod oracle;
 mod processes;
 mod readme;
 mod rights;

@@ -96,6 +96,14 @@ impl Project {
         project
     }
 
+    /// A clone of a repository of this machine.
+    pub fn cloned(repository: &Path) -> Project {
+        let project = Project::without_git(&[]);
+        let from = repository.canonicalize().unwrap();
+        project.git(&["clone", "-q", from.to_str().unwrap(), "."]);
+        project
+    }
+
     /// Writes a file of the workspace.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.root.join(path);
