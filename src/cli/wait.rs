@@ -82,6 +82,8 @@ pub async fn wait(
                 say(io, "not everything that was decided is on disk yet");
                 true
             }
+            // Nothing moves and nothing will: what is left to be judged waits for `run`.
+            Until::Settled if begun.elapsed() > TO_DISK && !status.busy => true,
             Until::Settled => false,
         };
         if reached {

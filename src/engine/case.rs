@@ -23,6 +23,8 @@ pub enum Drive {
     Shown,
     /// It makes the plan.
     Planned,
+    /// It judges what was kept, after a decision of a person.
+    Judged,
     /// It runs what is approved.
     Run,
 }

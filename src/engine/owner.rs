@@ -289,8 +289,13 @@ impl Owner {
         if self.starts_planning(id) {
             return self.begin_or_go_on(id, Work::Planning, &task.planning.state, task.planning.attempts).await;
         }
-        if self.cases.get(id).is_none_or(|case| case.drive < Drive::Run) {
-            return Ok(false);
+        match self.cases.get(id).map(|case| case.drive) {
+            Some(Drive::Run) => {}
+            Some(Drive::Judged) => {
+                self.refresh_hunks(id).await;
+                return acceptance::advance(self, id).await;
+            }
+            Some(Drive::Shown | Drive::Planned) | None => return Ok(false),
         }
         if recover::probe(self, id).await? {
             return Ok(true);

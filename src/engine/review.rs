@@ -4,6 +4,7 @@
 //! Absent: hunk states; they are derived again from the text afterwards.
 
 use super::actions::broken;
+use super::case::Drive;
 use super::owner::Owner;
 use super::work::{Came, EffectFault, Halt, Run};
 use crate::desk::ReviewHunk;
@@ -106,6 +107,7 @@ impl Owner {
         }
         files.retain(|_, (_, put, take)| !put.is_empty() || !take.is_empty());
         self.append(id, events, Durability::Disk).await.map_err(broken)?;
+        self.drive(id, Drive::Judged);
         let word = match &wish {
             Wish::Accept(_) => "accepted",
             Wish::Reject(..) => "rejected",

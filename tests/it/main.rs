@@ -7,4 +7,7 @@
 
 mod support;
 
+mod edges;
+mod readme;
 mod terminal;
+mod tidy;

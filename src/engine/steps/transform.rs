@@ -14,7 +14,7 @@ use crate::domain::text;
 use crate::engine::overlay::{Overlay, overlay};
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::engine::world::World;
-use crate::ports::{FileEdits, Source};
+use crate::ports::{FileEdits, ReadRefusal, Source};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -23,6 +23,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Transformed {
     files: Vec<TransformedFile>,
+    /// Why files that may be text were not looked at.
+    #[serde(default)]
+    unread: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,6 +56,10 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
+    let left_out = match transformed.unread.as_slice() {
+        [] => String::new(),
+        unread => format!("; not looked at: {}", unread.join("; ")),
+    };
     let made: Vec<Made> = transformed
         .files
         .into_iter()
@@ -67,7 +74,7 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         Err(Fault::Stopped(message)) => return Ok(Outcome::Blocked { cause: Cause::Policy, message }),
     };
     let hunks: usize = proposal.files.iter().map(|file| file.hunks.len()).sum();
-    finish(run, step, setting, format!("{hunks} hunks in {} files", proposal.files.len())).await
+    finish(run, step, setting, format!("{hunks} hunks in {} files{left_out}", proposal.files.len())).await
 }
 
 fn fault(cause: Cause, message: String) -> EffectFault {
@@ -85,13 +92,20 @@ async fn transform(
         return template(world, &over, source, to, values).await;
     }
     let listed = world.workspace.list().await;
-    let mut sources = Vec::new();
+    let (mut sources, mut unread) = (Vec::new(), Vec::new());
     let mut entries = Vec::new();
     for file in
         listed.into_iter().filter(|file| plan.may_write(id, file.path.as_str()) && !paths::is_secret(&file.path))
     {
-        // A file that cannot be read as text is not one that a rule could change.
-        let Ok(user) = world.workspace.read(&file.path).await else { continue };
+        let user = match world.workspace.read(&file.path).await {
+            Ok(user) => user,
+            // What is no text is not what a rule could change.
+            Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
+            Err(refusal) => {
+                unread.push(refusal.to_string());
+                continue;
+            }
+        };
         let base = over.get(&file.path).cloned().unwrap_or_else(|| user.clone());
         if let Entry::File { text, .. } = &base {
             sources.push(Source { path: file.path.clone(), text: text.clone() });
@@ -128,7 +142,7 @@ async fn transform(
     if files.is_empty() {
         return Err(fault(Cause::MissingArtifact, "the rule matches nothing in the step's files".to_owned()));
     }
-    Ok(Transformed { files })
+    Ok(Transformed { files, unread })
 }
 
 /// The lines of the new text that hold an uncertain place. Rules replace within lines, so that lines keep their count.
@@ -184,5 +198,5 @@ async fn template(
         ));
     }
     let after = Entry::File { text: Arc::from(filled), mode };
-    Ok(Transformed { files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }] })
+    Ok(Transformed { files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }], unread: Vec::new() })
 }

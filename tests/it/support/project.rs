@@ -69,6 +69,8 @@ impl Project {
         let base = keep.path().canonicalize().unwrap();
         let (root, state, cache) = (base.join("work"), base.join("state"), base.join("cache"));
         std::fs::create_dir_all(&root).unwrap();
+        // Beside the state and not in it: a test may take the state's rights away.
+        std::fs::write(base.join("config.toml"), "").unwrap();
         let project = Project { _keep: keep, root, state, cache, env: Vec::new() };
         for (path, text) in files {
             project.write(path, text);
@@ -105,7 +107,7 @@ impl Project {
             command.env_remove(name);
         }
         command.env("PLANWRIGHT_STATE_DIR", &self.state).env("PLANWRIGHT_CACHE_DIR", &self.cache);
-        command.env("PLANWRIGHT_CONFIG", self.state.join("no-config.toml"));
+        command.env("PLANWRIGHT_CONFIG", self.root.with_file_name("config.toml"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
