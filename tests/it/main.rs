@@ -7,7 +7,13 @@
 
 mod support;
 
+mod bytes;
 mod edges;
+mod input;
+mod oracle;
+mod processes;
 mod readme;
+mod rights;
 mod terminal;
 mod tidy;
+mod tour;
