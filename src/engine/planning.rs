@@ -216,7 +216,7 @@ async fn skeleton(run: &mut Run, page: Option<Arc<Page>>, gathered: Gathered) ->
         Contract { scope, accept: gathered.checks.last().cloned().into_iter().collect(), ..Contract::default() };
     let plan = Plan { title: title(run), goal: run.task.goal.words.clone(), contract, steps: Vec::new() }.tidy();
     let text = format!(
-        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. {}\nA step without a model: `- transform: rename \\`OLD\\` to \\`NEW\\``, with `- write:` and the files it may change.\n",
+        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. {}\nA step without a model: `` - transform: rename `OLD` to `NEW` ``, with `- write:` and the files it may change.\n",
         render(&plan),
         gathered.because
     );

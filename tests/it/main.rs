@@ -7,7 +7,9 @@
 
 mod support;
 
+mod agent;
 mod edges;
+mod planner;
 mod readme;
 mod terminal;
 mod tidy;

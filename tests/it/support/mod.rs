@@ -1,6 +1,8 @@
 //! What the tests of the whole program share.
 
+pub mod model;
 pub mod project;
 pub mod source;
 
+pub use model::Modelled;
 pub use project::Project;
