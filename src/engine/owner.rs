@@ -205,6 +205,10 @@ impl Owner {
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
+        if events.iter().any(|event| matches!(event, Event::Ended { work: Work::Planning, .. })) {
+            // Whoever sees that the plan stands sees its document, too.
+            self.read_page(&ticket.task).await;
+        }
         let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
         if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
             return Err(Halt::Stopped);
