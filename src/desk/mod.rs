@@ -114,6 +114,8 @@ pub struct ReviewHunk {
     pub new: String,
     /// Up to three lines before and after, from the user's text.
     pub context: (String, String),
+    /// What stands there instead, where it is touched.
+    pub touching: Option<String>,
     /// What the text says.
     pub state: HunkState,
     /// What a person decided last.

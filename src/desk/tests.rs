@@ -128,16 +128,16 @@ fn a_preview_is_of_the_work_that_asked_last() {
 #[test]
 fn a_revision_is_compared_with_the_approved_one() {
     let events = vec![(0, opened("g")), (1, revised(1)), (2, approved(1)), (3, revised(2)), (4, revised(3))];
-    let texts: Vec<(RevisionRef, Arc<str>)> =
-        [(1, "a\nb\n"), (2, "a\nx\n"), (3, "a\nc\n")].map(|(n, text)| (revision(n), Arc::from(text))).into();
+    let texts: Vec<(RevisionRef, Arc<str>)> = [(1, "src/a.rs"), (2, "src/x.rs"), (3, "src/c.rs")]
+        .map(|(n, scope)| (revision(n), Arc::from(format!("# T\n\nG\n\n## Contract\n\n- scope: `{scope}`\n"))))
+        .into();
     let dossier = Dossier { revisions: Arc::new(texts), ..dossier("k3xf", events, TaskState::Running) };
     let view = compare::view(&dossier, None, None).unwrap();
     assert_eq!((view.from.number, view.to.number), (1, 3));
     assert_snapshot!(view.difference.join("\n"), @r"
-    @@ -1,2 +1,2 @@
-     a
-    -b
-    +c
+    contract, scope:
+      - `src/a.rs`
+      + `src/c.rs`
     ");
     assert_eq!(compare::view(&dossier, Some(2), None).unwrap().from.number, 2);
     assert_eq!(compare::view(&dossier, Some(9), None).unwrap_err().message, "there is no revision r9");

@@ -25,9 +25,9 @@ pub(super) async fn run(mut run: Run, setting: Option<Setting>) -> Result<Outcom
     let accept: Vec<Check> = setting.plan.plan().contract.accept.clone();
     let judged = checks::judge_all(&mut run, &accept, &setting).await?;
     let summary = run.payload(format!("{} acceptance checks", accept.len())).await?;
-    Ok(match judged.problems.first() {
+    Ok(match judged.first() {
         None => Outcome::Done { verified: judged.verified, summary },
-        Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem.clone(), ended: judged.ended },
+        Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem, ended: judged.ended },
     })
 }
 

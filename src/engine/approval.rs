@@ -46,7 +46,7 @@ pub(super) async fn approve(
             format!("planwright show {id}, then planwright approve {id} --revision {}", page.revision),
         ));
     }
-    let studied = study(&world, &page.text).await;
+    let studied = study(&world, &page.text).await.about(case);
     let problems = studied.problems.clone();
     let plan = plan::approve::approve(studied.parsed.plan, studied.normal, revision.clone(), upto.clone(), &problems)
         .map_err(|why| {

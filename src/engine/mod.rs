@@ -26,6 +26,9 @@ pub mod tools;
 mod work;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 pub use handle::{EngineHandle, Update};
 pub use owner::{Running, start};
 pub use world::{Limits, World};

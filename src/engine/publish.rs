@@ -112,6 +112,7 @@ fn review_hunks(task: &Task, change: &FileChange, current: &Entry) -> Vec<Review
                 kind: kind(hunk).to_owned(),
                 line: line_at(here, standing.range.start),
                 context: around(here, &standing.range),
+                touching: standing.touching,
                 state: standing.state,
                 pending: is_pending(standing.state, decision),
                 decision: decision.map(|decided| (decided.decision.clone(), decided.by.clone())),

@@ -10,6 +10,7 @@ pub use memory_store::MemoryStore;
 pub mod clock;
 pub mod memory_model;
 pub mod memory_workspace;
+pub mod projection;
 pub mod script;
 pub mod scripted_model;
 

@@ -7,5 +7,8 @@
 
 mod support;
 
+mod edges;
 mod oracle;
+mod readme;
 mod terminal;
+mod tidy;

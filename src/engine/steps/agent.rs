@@ -432,7 +432,7 @@ async fn judge(
     }
     let most = setting.plan.repairs(&step.id);
     if stand.generation > most {
-        let message = format!("after {most} repair rounds: {}", judged.problems.join("\n"));
+        let message = format!("after {most} repair rounds: {}", judged.first().unwrap_or_default());
         return Ok(Ok(Outcome::Failed { cause: Cause::Check, message, ended: judged.ended }));
     }
     run.state(repaired(stand.generation)).await?;

@@ -15,7 +15,7 @@ use crate::domain::text;
 use crate::engine::overlay::{Overlay, overlay};
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::engine::world::World;
-use crate::ports::{FileEdits, Source};
+use crate::ports::{FileEdits, ReadRefusal, Source};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -27,6 +27,9 @@ struct Transformed {
     /// Files with uncertain places that the step may not write.
     #[serde(default)]
     left: Vec<WorkspacePath>,
+    /// Why files that may be text were not looked at.
+    #[serde(default)]
+    unread: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,7 +60,7 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
-    let Transformed { files, left } = transformed;
+    let Transformed { files, left, unread } = transformed;
     let made: Vec<Made> = files
         .into_iter()
         .map(|f| Made { path: f.path, user: f.user, base: f.base, after: f.after, doubts: f.doubts })
@@ -74,6 +77,9 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     let mut summary = format!("{hunks} hunks in {} files", proposal.files.len());
     if !left.is_empty() {
         summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
+    }
+    if !unread.is_empty() {
+        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
     }
     finish(run, step, setting, summary).await
 }
@@ -93,17 +99,25 @@ async fn transform(
         return template(world, &over, source, to, values).await;
     }
     let listed = world.workspace.list().await;
-    let mut sources = Vec::new();
+    let (mut sources, mut unread) = (Vec::new(), Vec::new());
     let mut entries = Vec::new();
     // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
     // than the texts it changes.
     let whole = matches!(rule, Rule::Rename { .. });
-    for file in listed.into_iter().filter(|file| whole || plan.may_write(id, file.path.as_str())) {
-        if paths::is_secret(&file.path) {
+    for file in listed {
+        let own = plan.may_write(id, file.path.as_str());
+        if !(whole || own) || paths::is_secret(&file.path) {
             continue;
         }
-        // A file that cannot be read as text is not one that a rule could change.
-        let Ok(user) = world.workspace.read(&file.path).await else { continue };
+        let user = match world.workspace.read(&file.path).await {
+            Ok(user) => user,
+            // What is no text is not what a rule could change.
+            Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
+            Err(refusal) => {
+                unread.extend(own.then(|| refusal.to_string()));
+                continue;
+            }
+        };
         let base = over.get(&file.path).cloned().unwrap_or_else(|| user.clone());
         if let Entry::File { text, .. } = &base {
             sources.push(Source { path: file.path.clone(), text: text.clone() });
@@ -155,7 +169,7 @@ async fn transform(
     if files.is_empty() {
         return Err(fault(Cause::MissingArtifact, "the rule matches nothing in the step's files".to_owned()));
     }
-    Ok(Transformed { files, left })
+    Ok(Transformed { files, left, unread })
 }
 
 /// Names of files that a message shows; the rest is counted.
@@ -225,5 +239,6 @@ async fn template(
     Ok(Transformed {
         files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }],
         left: Vec::new(),
+        unread: Vec::new(),
     })
 }

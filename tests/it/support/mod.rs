@@ -1,5 +1,6 @@
 //! What the tests of the whole program share.
 
 pub mod project;
+pub mod source;
 
-pub use project::{Project, Said};
+pub use project::Project;
