@@ -82,6 +82,9 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     if !left.is_empty() {
         summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
     }
+    if !unread.is_empty() {
+        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
+    }
     finish(run, step, setting, summary).await
 }
 
@@ -114,7 +117,7 @@ async fn transform(
             // What is no text is not what a rule could change.
             Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
             Err(refusal) => {
-                unread.push(refusal.to_string());
+                unread.extend(own.then(|| refusal.to_string()));
                 continue;
             }
         };
