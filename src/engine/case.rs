@@ -7,6 +7,7 @@ use crate::desk::{Page, ReviewHunk};
 use crate::domain::change::{Decision, FileChange, Proposal};
 use crate::domain::ids::*;
 use crate::domain::plan::ApprovedPlan;
+use crate::domain::task::Journal;
 use crate::domain::task::event::{Event, Recorded};
 use crate::domain::task::evolve;
 use crate::domain::task::state::Task;
@@ -40,7 +41,7 @@ pub struct Case {
     /// The fold.
     pub task: Arc<Task>,
     /// Every event.
-    pub journal: Arc<Vec<Arc<Recorded>>>,
+    pub journal: Journal,
     /// The approved plan.
     pub plan: Option<Arc<ApprovedPlan>>,
     /// The plan document as last read.
@@ -85,7 +86,7 @@ impl Case {
     /// # Errors
     /// The store failed, or the journal does not begin with the opening of a task.
     pub async fn load(world: &World, id: &TaskId) -> Result<Case, StoreFault> {
-        let journal: Vec<Arc<Recorded>> = world.store.events(id, 0).await?.into_iter().map(Arc::new).collect();
+        let journal: Journal = world.store.events(id, 0).await?.into_iter().collect();
         let snapshot = world.store.snapshot(id).await.ok().flatten();
         let last = journal.last().map_or(0, |last| last.seq);
         let kept = snapshot
@@ -96,7 +97,8 @@ impl Case {
         let mut task = match kept {
             Some(task) => task,
             None => journal
-                .first()
+                .iter()
+                .next()
                 .and_then(|first| evolve::begin(id, first))
                 .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?,
         };
@@ -106,7 +108,7 @@ impl Case {
         }
         let mut case = Case {
             task: Arc::new(task),
-            journal: Arc::new(journal),
+            journal,
             plan: None,
             page: None,
             revisions: Arc::default(),
@@ -134,7 +136,7 @@ impl Case {
             .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?;
         Ok(Case {
             task: Arc::new(task),
-            journal: Arc::new(journal.into_iter().map(Arc::new).collect()),
+            journal: journal.into_iter().collect(),
             plan: None,
             page: None,
             revisions: Arc::default(),
@@ -156,11 +158,10 @@ impl Case {
     /// What the events name could not be read from the store.
     pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
         let task = Arc::make_mut(&mut self.task);
-        let journal = Arc::make_mut(&mut self.journal);
         let mut fetch = false;
         for one in recorded {
             evolve::evolve(task, one);
-            journal.push(Arc::new(one.clone()));
+            self.journal.push(one.clone());
             fetch |= names_content(&one.event);
             self.stale |= touches_hunks(&one.event);
         }

@@ -14,6 +14,7 @@ use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command, Step, StepKind};
 use crate::domain::policy::paths::Rights;
 use crate::domain::policy::tools;
+use crate::domain::task::Journal;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Ended;
@@ -440,9 +441,9 @@ async fn judge(
 }
 
 /// Summaries of the steps that are done, for the later ones (C6).
-pub(super) fn summaries(journal: &[Arc<Recorded>]) -> Vec<String> {
+pub(super) fn summaries(journal: &Journal) -> Vec<String> {
     let mut all: Vec<(StepId, String)> = Vec::new();
-    for recorded in journal {
+    for recorded in journal.iter() {
         if let Event::Ended { work: Work::Step(step), outcome: Outcome::Done { summary, .. }, .. } = &recorded.event {
             all.retain(|(known, _)| known != step);
             all.push((step.clone(), summary.head().chars().take(400).collect()));
@@ -452,7 +453,7 @@ pub(super) fn summaries(journal: &[Arc<Recorded>]) -> Vec<String> {
 }
 
 /// What failed in the step's former attempt.
-pub(super) fn learnt(journal: &[Arc<Recorded>], step: &StepId) -> Option<String> {
+pub(super) fn learnt(journal: &Journal, step: &StepId) -> Option<String> {
     journal.iter().rev().find_map(|recorded| match &recorded.event {
         Event::Ended { work: Work::Step(id), outcome: Outcome::Failed { cause, message, .. }, .. } if id == step => {
             Some(format!("{}: {message}", cause.words()))
