@@ -8,7 +8,7 @@ use crate::domain::change::{Decision, FileChange, Proposal};
 use crate::domain::ids::*;
 use crate::domain::plan::ApprovedPlan;
 use crate::domain::task::Journal;
-use crate::domain::task::event::{Event, Recorded};
+use crate::domain::task::event::{Event, Intent, Recorded};
 use crate::domain::task::evolve;
 use crate::domain::task::state::Task;
 use crate::ports::{Snapshot, StoreFault};
@@ -158,17 +158,20 @@ impl Case {
     /// What the events name could not be read from the store.
     pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
         let task = Arc::make_mut(&mut self.task);
-        let mut fetch = false;
+        let (mut fetch, mut decided) = (false, false);
         for one in recorded {
             evolve::evolve(task, one);
             self.journal.push(one.clone());
             fetch |= names_content(&one.event);
-            self.stale |= touches_hunks(&one.event);
+            decided |= matches!(one.event, Event::HunkDecided { .. });
+            self.stale |= touches_hunks(task, &one.event);
         }
         if fetch {
             self.fetch(world).await?;
         }
-        self.merged.send_replace(Arc::new(self.merge()));
+        if fetch || decided {
+            self.merged.send_replace(Arc::new(self.merge()));
+        }
         let before = self.task.seq.saturating_sub(u64::try_from(recorded.len()).unwrap_or(0));
         if before / SNAPSHOT_EVERY != self.task.seq / SNAPSHOT_EVERY {
             self.keep_snapshot(world).await?;
@@ -292,16 +295,33 @@ fn names_content(event: &Event) -> bool {
     )
 }
 
-/// The event may change what the text says of a hunk, or which hunks there are.
-fn touches_hunks(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Approved { .. }
-            | Event::Proposed { .. }
-            | Event::Withdrawn { .. }
-            | Event::StepSet { .. }
-            | Event::HunkDecided { .. }
-            | Event::Settled { .. }
-            | Event::Judged { .. }
-    )
+/// The event may change what the text says of a hunk, or which hunks there are. `task` has taken it in.
+fn touches_hunks(task: &Task, event: &Event) -> bool {
+    match event {
+        Event::Settled { effect, .. } => !is_harmless(task, effect),
+        _ => matches!(
+            event,
+            Event::Approved { .. }
+                | Event::Proposed { .. }
+                | Event::Withdrawn { .. }
+                | Event::StepSet { .. }
+                | Event::HunkDecided { .. }
+                | Event::Judged { .. }
+        ),
+    }
+}
+
+/// An effect that is known and cannot have written the user's files. Each turn settles two such; reading all changed
+/// files again after each would make a turn cost as much as the change set is large.
+fn is_harmless(task: &Task, effect: &EffectId) -> bool {
+    let known = task.effects.iter().rev().find(|known| &known.id == effect);
+    known.is_some_and(|known| match known.what {
+        Intent::Model { .. }
+        | Intent::Tool { .. }
+        | Intent::Snapshot
+        | Intent::Transform
+        | Intent::Format
+        | Intent::Command { .. } => true,
+        Intent::Outside { .. } | Intent::Write { .. } => false,
+    })
 }
