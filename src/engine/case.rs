@@ -9,7 +9,7 @@ use crate::domain::ids::*;
 use crate::domain::plan::ApprovedPlan;
 use crate::domain::task::event::{Event, Recorded};
 use crate::domain::task::evolve;
-use crate::domain::task::state::Task;
+use crate::domain::task::state::{Said, Task};
 use crate::ports::{Snapshot, StoreFault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub struct Case {
     pub lane: Arc<tokio::sync::Mutex<()>>,
     /// The merged change set of the moment, for work under way.
     pub merged: watch::Sender<Arc<Merged>>,
+    /// What the person said so far, for work under way.
+    pub words: watch::Sender<Arc<Vec<Said>>>,
 }
 
 /// Snapshots are taken this often, in events: a task of 10,000 events opens by reading at most this many beyond one.
@@ -118,9 +120,11 @@ impl Case {
             stale: true,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
+            words: watch::Sender::new(Arc::default()),
         };
         case.fetch(world).await?;
         case.merged.send_replace(Arc::new(case.merge()));
+        case.words.send_replace(Arc::new(case.task.said.clone()));
         Ok(case)
     }
 
@@ -145,6 +149,7 @@ impl Case {
             stale: false,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
+            words: watch::Sender::new(Arc::default()),
         })
     }
 
@@ -155,12 +160,16 @@ impl Case {
     pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
         let task = Arc::make_mut(&mut self.task);
         let journal = Arc::make_mut(&mut self.journal);
-        let mut fetch = false;
+        let (mut fetch, mut said) = (false, false);
         for one in recorded {
             evolve::evolve(task, one);
             journal.push(Arc::new(one.clone()));
             fetch |= names_content(&one.event);
+            said |= matches!(one.event, Event::Said { .. });
             self.stale |= touches_hunks(&one.event);
+        }
+        if said {
+            self.words.send_replace(Arc::new(self.task.said.clone()));
         }
         if fetch {
             self.fetch(world).await?;

@@ -9,6 +9,8 @@ mod support;
 
 mod agent;
 mod edges;
+mod failure;
+mod faults;
 mod planner;
 mod readme;
 mod terminal;

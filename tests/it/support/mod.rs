@@ -4,5 +4,4 @@ pub mod model;
 pub mod project;
 pub mod source;
 
-pub use model::Modelled;
 pub use project::Project;
