@@ -10,7 +10,7 @@ use crate::domain::plan::ApprovedPlan;
 use crate::domain::task::Journal;
 use crate::domain::task::event::{Event, Intent, Recorded};
 use crate::domain::task::evolve;
-use crate::domain::task::state::Task;
+use crate::domain::task::state::{Said, Task};
 use crate::ports::{Snapshot, StoreFault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -66,6 +66,8 @@ pub struct Case {
     pub lane: Arc<tokio::sync::Mutex<()>>,
     /// The merged change set of the moment, for work under way.
     pub merged: watch::Sender<Arc<Merged>>,
+    /// What the person said so far, for work under way.
+    pub words: watch::Sender<Arc<Vec<Said>>>,
 }
 
 /// Snapshots are taken this often, in events: a task of 10,000 events opens by reading at most this many beyond one.
@@ -119,9 +121,11 @@ impl Case {
             stale: true,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
+            words: watch::Sender::new(Arc::default()),
         };
         case.fetch(world).await?;
         case.merged.send_replace(Arc::new(case.merge()));
+        case.words.send_replace(Arc::new(case.task.said.clone()));
         Ok(case)
     }
 
@@ -131,13 +135,17 @@ impl Case {
     /// What the events name could not be read from the store.
     pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
         let task = Arc::make_mut(&mut self.task);
-        let (mut fetch, mut decided) = (false, false);
+        let (mut fetch, mut decided, mut said) = (false, false, false);
         for one in recorded {
             evolve::evolve(task, one);
             self.journal.push(one.clone());
             fetch |= names_content(&one.event);
             decided |= matches!(one.event, Event::HunkDecided { .. });
+            said |= matches!(one.event, Event::Said { .. });
             self.stale |= touches_hunks(task, &one.event);
+        }
+        if said {
+            self.words.send_replace(Arc::new(self.task.said.clone()));
         }
         if fetch {
             self.fetch(world).await?;

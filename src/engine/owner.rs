@@ -232,7 +232,13 @@ impl Owner {
         {
             return Err(Halt::OverBudget(why));
         }
-        self.append(&ticket.task, events, how).await.map_err(Halt::Store)
+        let ends = events.iter().any(|event| matches!(event, Event::Ended { work: Work::Step(_), .. }));
+        let recorded = self.append(&ticket.task, events, how).await.map_err(Halt::Store)?;
+        if ends {
+            // In the same turn: nobody sees a failure whose plan says what becomes of it.
+            failure::settle(self, &ticket.task).await.map_err(Halt::Store)?;
+        }
+        Ok(recorded)
     }
 
     async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {

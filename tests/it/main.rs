@@ -10,6 +10,8 @@ mod support;
 mod agent;
 mod bytes;
 mod edges;
+mod failure;
+mod faults;
 mod input;
 mod oracle;
 mod planner;

@@ -5,6 +5,5 @@ pub mod project;
 pub mod running;
 pub mod source;
 
-pub use model::Modelled;
 pub use project::{Project, Said};
 pub use running::{Beside, until};

@@ -39,12 +39,6 @@ impl Modelled {
         messages.iter().map(|message| format!("{}\n", words(message))).collect()
     }
 
-    /// The messages of the last call as one text.
-    #[track_caller]
-    pub fn asked_last(&self) -> String {
-        self.asked(self.model.calls().len().checked_sub(1).expect("the model was asked"))
-    }
-
     /// The status as JSON.
     #[track_caller]
     pub fn status(&self, task: &str) -> Value {
