@@ -96,7 +96,10 @@ fn bytes_outside_a_hunk_are_the_same_after_accept_undo_and_reject() {
 fn files_that_cannot_be_read_as_text_are_named_and_no_check_passes_over_them() {
     let project = Project::new(&[("src/lib.rs", LIB)]);
     let latin = b"// gr\xf6\xdfe\npub fn f() -> u32 {\n    crate::total(1)\n}\n".to_vec();
-    let large = format!("pub fn g() -> u32 {{\n    crate::total(1)\n}}\n{}", "// 40 bytes of nothing in particular\n".repeat(320_000));
+    let large = format!(
+        "pub fn g() -> u32 {{\n    crate::total(1)\n}}\n{}",
+        "// 40 bytes of nothing in particular\n".repeat(320_000)
+    );
     project.write("src/latin.rs", &latin);
     project.write("src/large.rs", &large);
     project.write("src/logo.png", b"\x89PNG\0\0total");
@@ -114,7 +117,8 @@ fn files_that_cannot_be_read_as_text_are_named_and_no_check_passes_over_them() {
 
 #[test]
 fn hard_links_modes_and_links_inside_survive_a_write() {
-    let project = Project::new(&[("src/lib.rs", LIB), ("src/tool.rs", "pub fn t() -> u32 {\n    crate::total(1)\n}\n")]);
+    let project =
+        Project::new(&[("src/lib.rs", LIB), ("src/tool.rs", "pub fn t() -> u32 {\n    crate::total(1)\n}\n")]);
     std::fs::hard_link(project.path("src/lib.rs"), project.path("other_name.rs")).unwrap();
     std::fs::set_permissions(project.path("src/tool.rs"), std::fs::Permissions::from_mode(0o751)).unwrap();
     symlink("tool.rs", project.path("src/inner.rs")).unwrap();
@@ -122,7 +126,8 @@ fn hard_links_modes_and_links_inside_survive_a_write() {
     let tool = hunk_at(&project, "src/tool.rs", "total");
     project.run(&["accept", &task, tool["id"].as_str().unwrap()]).exits(0);
     project.run(&["accept", &task, "--all"]).exits(0);
-    let (one, two) = (project.path("src/lib.rs").metadata().unwrap(), project.path("other_name.rs").metadata().unwrap());
+    let (one, two) =
+        (project.path("src/lib.rs").metadata().unwrap(), project.path("other_name.rs").metadata().unwrap());
     assert_eq!((one.ino(), one.nlink()), (two.ino(), 2), "the hard link was cut");
     assert_eq!(project.read("other_name.rs"), LIB.replace("total", "sum_of"));
     let mode = project.path("src/tool.rs").metadata().unwrap().permissions().mode();
@@ -149,7 +154,9 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     );
     let given = project.root.with_file_name("made.plan.md");
     std::fs::write(&given, made).unwrap();
-    project.run(&["plan", "Make", "--document", given.to_str().unwrap(), "--run"]).says(&["leads out of the workspace"]);
+    project
+        .run(&["plan", "Make", "--document", given.to_str().unwrap(), "--run"])
+        .says(&["leads out of the workspace"]);
     project.run(&["abandon"]).exits(0);
     // A folder that becomes a link between the proposal and the decision.
     let (task, _) = plan(&project, PLAN);

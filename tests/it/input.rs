@@ -296,10 +296,9 @@ fn hostile_file_names_reach_no_terminal_raw() {
     }
     let raw: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"src/raw\xff.rs");
     std::fs::write(project.root.join(raw), call).unwrap();
-    let plan = PLAN.replace("in `src/lib.rs`", "in `src/lib.rs`, `src/--all.rs`").replace(
-        "\n### look: Is it right?\n\n- ask: anyone\n",
-        "\n### list: List it\n\n- check: `ls src`\n",
-    );
+    let plan = PLAN
+        .replace("in `src/lib.rs`", "in `src/lib.rs`, `src/--all.rs`")
+        .replace("\n### look: Is it right?\n\n- ask: anyone\n", "\n### list: List it\n\n- check: `ls src`\n");
     let task = project.approved("Rename total", &plan);
     for arguments in [
         ["run", &task].as_slice(),
