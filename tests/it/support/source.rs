@@ -149,6 +149,8 @@ pub fn rust_files(folder: &str) -> Vec<Source> {
         .build()
         .filter_map(|entry| Some(entry.ok()?.into_path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        // A project that the tour carries as data; it is no part of the crate.
+        .filter(|path| !path.starts_with(repository().join("src/cli/tour/sample")))
         .map(|path| {
             let below = path.strip_prefix(repository()).unwrap().to_string_lossy().replace('\\', "/");
             Source::new(&below, &std::fs::read_to_string(&path).unwrap())
