@@ -11,7 +11,9 @@ use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
 use crate::domain::ids::*;
+use crate::domain::task::action::RefusalKind;
 use crate::domain::task::budget;
+use crate::domain::task::decide::refuse;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
@@ -458,11 +460,23 @@ impl Owner {
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
         let review::Order { files, said, answer } = order;
-        let task = tokio::spawn(async move {
-            let (result, halt) = review::run(run, files, said).await;
+        let writing = tokio::spawn(review::run(run, files, said));
+        let handle = writing.abort_handle();
+        tokio::spawn(async move {
+            let (result, halt) = match writing.await {
+                Ok(done) => done,
+                Err(error) if error.is_cancelled() => return,
+                // As with steps: a panic ends this one piece of work (invariant 9). What was in flight is settled by
+                // its hashes when the workspace is opened again.
+                Err(error) => {
+                    let message =
+                        format!("the decision is noted, but a fault of planwright ended its writing: {error}");
+                    (Err(refuse(RefusalKind::Broken, message, "run the command again; please report this")), None)
+                }
+            };
             let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
-        case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
+        case.live.insert(Work::Review, Live { serial: self.serial, handle });
     }
 
     /// Ends work of this process; what was in flight has been settled by the caller.

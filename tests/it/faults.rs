@@ -74,7 +74,10 @@ fn a_web_page_is_no_answer() {
 #[test]
 fn an_answer_cut_at_its_limit_is_not_done() {
     let cut = Turn { text: "```json\n{\"name\": \"delete\", \"arguments\": {\"path\": \"src/lib.rs\"}}\n```\nand more words to cut off after that".to_owned(), ..Turn::default() };
-    let work = Modelled::new(&[("src/lib.rs", LIB)], Script::in_order([cut.after([Fault::Length]), good(), finish("It is 10.")]));
+    let work = Modelled::new(
+        &[("src/lib.rs", LIB)],
+        Script::in_order([cut.after([Fault::Length]), good(), finish("It is 10.")]),
+    );
     let task = work.approved("Ten", PLAN);
     work.run(&["run", &task]);
     assert!(work.asked(1).contains("cut at the length limit"), "{}", work.asked(1));
