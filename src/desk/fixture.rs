@@ -192,7 +192,6 @@ pub fn dossier(id: &str, events: Vec<(i64, Event)>, state: TaskState) -> Dossier
         page: None,
         revisions: Arc::default(),
         hunks: Arc::default(),
-        requests: Arc::default(),
     }
 }
 

@@ -55,8 +55,6 @@ pub struct Case {
     held: BTreeMap<ContentHash, Arc<Proposal>>,
     /// What the text says of their hunks.
     pub hunks: Arc<Vec<ReviewHunk>>,
-    /// The newest request of each work.
-    pub requests: Arc<BTreeMap<String, Arc<str>>>,
     /// Work of this process.
     pub live: BTreeMap<Work, Live>,
     /// How far it is carried on.
@@ -117,7 +115,6 @@ impl Case {
             proposals: Vec::new(),
             held: BTreeMap::new(),
             hunks: Arc::default(),
-            requests: Arc::default(),
             live: BTreeMap::new(),
             drive: Drive::Shown,
             stuck: None,
@@ -146,7 +143,6 @@ impl Case {
             proposals: Vec::new(),
             held: BTreeMap::new(),
             hunks: Arc::default(),
-            requests: Arc::default(),
             live: BTreeMap::new(),
             drive: Drive::Shown,
             stuck: None,

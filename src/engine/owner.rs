@@ -8,7 +8,7 @@ use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
 use super::work::{Halt, Run};
 use super::world::World;
-use super::{acceptance, planning, publish, recover, review, steps};
+use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
 use crate::domain::ids::*;
 use crate::domain::task::budget;
@@ -94,7 +94,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let handle = EngineHandle::new(asked, seen, updates);
+    let handle = EngineHandle::new(asked, seen, updates).with_payloads(owner.world.store.clone());
     let task = tokio::spawn(owner.run(inputs, asks));
     Ok(Running { handle, inbox, owner: task })
 }
@@ -317,6 +317,9 @@ impl Owner {
         }
         if let Some(work) = self.interrupted(id) {
             self.spawn(id, work);
+            return Ok(true);
+        }
+        if failure::settle(self, id).await? {
             return Ok(true);
         }
         self.read_page(id).await;

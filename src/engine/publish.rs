@@ -58,7 +58,6 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         page: case.page.clone(),
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
-        requests: case.requests.clone(),
         steps: steps(case, now),
     }
 }

@@ -308,7 +308,6 @@ fn no_view_lets_an_escape_through() {
     let evil_task = || Dossier {
         page: Some(Arc::new(evil_page.clone())),
         hunks: Arc::new(vec![evil_hunk.clone()]),
-        requests: Arc::new([("planning".to_owned(), Arc::from(evil))].into()),
         ..dossier("k3xf", events.clone(), TaskState::Blocked { why: evil.to_owned(), next: evil.to_owned() })
     };
     for query in [
