@@ -95,7 +95,10 @@ fn bytes_outside_a_hunk_are_the_same_after_accept_undo_and_reject() {
 fn files_that_cannot_be_read_as_text_are_named_and_no_check_passes_over_them() {
     let project = Project::new(&[("src/lib.rs", LIB)]);
     let latin = b"// gr\xf6\xdfe\npub fn f() -> u32 {\n    crate::total(1)\n}\n".to_vec();
-    let large = format!("pub fn g() -> u32 {{\n    crate::total(1)\n}}\n{}", "// 40 bytes of nothing in particular\n".repeat(320_000));
+    let large = format!(
+        "pub fn g() -> u32 {{\n    crate::total(1)\n}}\n{}",
+        "// 40 bytes of nothing in particular\n".repeat(320_000)
+    );
     project.write("src/latin.rs", &latin);
     project.write("src/large.rs", &large);
     project.write("src/logo.png", b"\x89PNG\0\0total");
@@ -113,7 +116,8 @@ fn files_that_cannot_be_read_as_text_are_named_and_no_check_passes_over_them() {
 
 #[test]
 fn hard_links_modes_and_links_inside_survive_a_write() {
-    let project = Project::new(&[("src/lib.rs", LIB), ("src/tool.rs", "pub fn t() -> u32 {\n    crate::total(1)\n}\n")]);
+    let project =
+        Project::new(&[("src/lib.rs", LIB), ("src/tool.rs", "pub fn t() -> u32 {\n    crate::total(1)\n}\n")]);
     std::fs::hard_link(project.path("src/lib.rs"), project.path("other_name.txt")).unwrap();
     std::fs::set_permissions(project.path("src/tool.rs"), std::fs::Permissions::from_mode(0o751)).unwrap();
     symlink("tool.rs", project.path("src/inner.rs")).unwrap();
@@ -121,7 +125,8 @@ fn hard_links_modes_and_links_inside_survive_a_write() {
     let tool = hunk_at(&project, "src/tool.rs", "total");
     project.run(&["accept", &task, tool["id"].as_str().unwrap()]).exits(0);
     project.run(&["accept", &task, "--all"]).exits(0);
-    let (one, two) = (project.path("src/lib.rs").metadata().unwrap(), project.path("other_name.txt").metadata().unwrap());
+    let (one, two) =
+        (project.path("src/lib.rs").metadata().unwrap(), project.path("other_name.txt").metadata().unwrap());
     assert_eq!((one.ino(), one.nlink()), (two.ino(), 2), "the hard link was cut");
     assert_eq!(project.read("other_name.txt"), LIB.replace("total", "sum_of"));
     let mode = project.path("src/tool.rs").metadata().unwrap().permissions().mode();

@@ -86,9 +86,9 @@ fn a_command_line_that_cannot_be_meant_is_told_with_what_may_be_meant() {
         (&["answer", "yes"], 2, &["question"]),
         (&["approve", "--revision", "7"], 2, &["`7` is no revision", "r1-"]),
         (&["approve", "--revision", "r9-0123456789ab"], 3, &["r9-0123456789ab", "nothing was approved"]),
-        (&["approve", "--yes", "--upto", "nostep"], 2, &["nostep"]),
+        (&["approve", "--yes", "--upto", "nostep"], 3, &["`nostep`"]),
         (&["compare", "r1", "r2", "r3"], 2, &["two revisions at most"]),
-        (&["compare", "r7", "r8"], 2, &["r7"]),
+        (&["compare", "r7", "r8"], 2, &["there is no revision r8"]),
         (&["preview", "nostep"], 2, &["nostep"]),
         (&["timeline", "--states", "--tools"], 2, &["exclude each other"]),
         (&["schema", "plans"], 2, &["plan", "config", "tools"]),
@@ -299,10 +299,9 @@ fn hostile_file_names_reach_no_terminal_raw() {
     }
     let raw: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"src/raw\xff.rs");
     std::fs::write(project.root.join(raw), call).unwrap();
-    let plan = PLAN.replace("in `src/lib.rs`", "in `src/lib.rs`, `src/--all.rs`").replace(
-        "\n### look: Is it right?\n\n- ask: anyone\n",
-        "\n### list: List it\n\n- check: `ls src`\n",
-    );
+    let plan = PLAN
+        .replace("in `src/lib.rs`", "in `src/lib.rs`, `src/--all.rs`")
+        .replace("\n### look: Is it right?\n\n- ask: anyone\n", "\n### list: List it\n\n- check: `ls src`\n");
     let task = project.approved("Rename total", &plan);
     for arguments in [
         ["run", &task].as_slice(),

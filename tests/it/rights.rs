@@ -86,7 +86,10 @@ fn a_workspace_that_cannot_be_written_is_planned_and_reviewed_and_stays_as_it_is
         mode(&project.path(path), bits);
     }
     let state = project.state.to_str().unwrap();
-    strange.run(&["plan", "Rename total", "--document", &strange.given()]).exits(0).says(&[state, "rename-total.plan.md"]);
+    strange
+        .run(&["plan", "Rename total", "--document", &strange.given()])
+        .exits(0)
+        .says(&[state, "rename-total.plan.md"]);
     strange.run(&["approve", "--yes"]).exits(0);
     strange.run(&["run"]).exits(3);
     strange.run(&["show"]).exits(0).says(&[state]);
@@ -167,9 +170,11 @@ fn a_state_folder_or_cache_that_cannot_be_written_is_named_with_the_variable() {
         assert_eq!(said["error"]["kind"], "broken", "{said}");
     }
     let mut relative = strange.command(&["tasks"]);
-    Said::of(&relative.env("PLANWRIGHT_STATE_DIR", "somewhere").output().unwrap())
-        .exits(1)
-        .says(&["PLANWRIGHT_STATE_DIR", "`somewhere`", "absolute"]);
+    Said::of(&relative.env("PLANWRIGHT_STATE_DIR", "somewhere").output().unwrap()).exits(1).says(&[
+        "PLANWRIGHT_STATE_DIR",
+        "`somewhere`",
+        "absolute",
+    ]);
     assert_eq!(strange.project.git(&["status", "--porcelain"]), "");
     mode(&shut, 0o755);
 }
