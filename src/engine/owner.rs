@@ -117,6 +117,11 @@ impl Owner {
                     let _asker_gone = done.send(());
                     break;
                 }
+                // A line changes nothing that a desk shows.
+                Some(Input::Line { task, line }) => {
+                    self.line(&task, line);
+                    continue;
+                }
                 Some(input) => self.take(input).await,
             }
             if !between {
@@ -148,7 +153,6 @@ impl Owner {
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
-            Input::Line { task, line } => self.line(&task, line),
             Input::Changed(paths) => {
                 for case in self.cases.values_mut() {
                     case.stale |= case.proposals.iter().flat_map(|p| &p.files).any(|file| paths.contains(&file.path));
@@ -160,7 +164,7 @@ impl Owner {
                     self.advance(&id).await;
                 }
             }
-            Input::Stop(_) => {}
+            Input::Stop(_) | Input::Line { .. } => {}
         }
     }
 
@@ -205,6 +209,10 @@ impl Owner {
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
+        if events.iter().any(|event| matches!(event, Event::Ended { work: Work::Planning, .. })) {
+            // Whoever sees that the plan stands sees its document, too.
+            self.read_page(&ticket.task).await;
+        }
         let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
         if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
             return Err(Halt::Stopped);
@@ -487,7 +495,7 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
-        let desk = publish::desk(&self.world, &self.order, &self.cases);
+        let desk = publish::desk(&self.world, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }
 }

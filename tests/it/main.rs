@@ -7,10 +7,12 @@
 
 mod support;
 
+mod agent;
 mod bytes;
 mod edges;
 mod input;
 mod oracle;
+mod planner;
 mod processes;
 mod readme;
 mod rights;
