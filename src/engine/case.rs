@@ -60,6 +60,8 @@ pub struct Case {
     pub live: BTreeMap<Work, Live>,
     /// How far it is carried on.
     pub drive: Drive,
+    /// Why the store has it stand still, until somebody has it carried on again.
+    pub stuck: Option<StoreFault>,
     /// The hunks must be derived again.
     pub stale: bool,
     /// One check at a time, in the order of asking (the lane).
@@ -118,6 +120,7 @@ impl Case {
             hunks: Arc::default(),
             live: BTreeMap::new(),
             drive: Drive::Shown,
+            stuck: None,
             stale: true,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),

@@ -261,9 +261,6 @@ impl Owner {
         case.live.remove(&ticket.work);
         case.stale = true;
         let attempt = case.task.attempt(&ticket.work);
-        if ticket.work == Work::Planning {
-            self.read_page(&ticket.task).await;
-        }
         match halt {
             Some(Halt::Diverged) => {
                 let end = Event::Ended { work: ticket.work.clone(), attempt, outcome: Outcome::Interrupted };
@@ -291,6 +288,7 @@ impl Owner {
         self.line(id, format!("the store failed ({fault}); the task stands still until it is resumed"));
         if let Some(case) = self.cases.get_mut(id) {
             case.drive = Drive::Shown;
+            case.stuck = Some(fault.clone());
             for live in std::mem::take(&mut case.live).into_values() {
                 live.handle.abort();
             }

@@ -173,7 +173,16 @@ fn choose<'a>(
         }
     };
     if chosen.is_empty() {
-        return nothing(if undo { "there is no decision to take back" } else { "no hunk waits for this decision" });
+        let whose = match target {
+            Target::File(path) => format!(" in {path}"),
+            Target::Step(step) => format!(" of step {step}"),
+            Target::Hunks(_) | Target::All => String::new(),
+        };
+        return nothing(&if undo {
+            format!("there is no decision{whose} to take back")
+        } else {
+            format!("no hunk{whose} waits for this decision")
+        });
     }
     if let Wish::Accept(_) = wish
         && let Some(touched) = chosen.iter().find(|hunk| hunk.state == HunkState::Touched)

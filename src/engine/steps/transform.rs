@@ -77,7 +77,9 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     let (hunks, files) = (text::counted(hunks, "hunk"), text::counted(proposal.files.len(), "file"));
     let mut summary = format!("{hunks} in {files}");
     if !unread.is_empty() {
-        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
+        let said = format!("not looked at: {}", unread.join("; "));
+        run.line(format!("{}: {said}", step.id));
+        summary.push_str(&format!("; {said}"));
     }
     if !left.is_empty() {
         summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
