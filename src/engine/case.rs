@@ -94,14 +94,13 @@ impl Case {
             .and_then(|snapshot| serde_json::from_str::<Kept>(&snapshot.state).ok())
             .filter(|kept| kept.format == SNAPSHOT_FORMAT && &kept.task.id == id)
             .map(|kept| kept.task);
-        let mut task = match kept {
-            Some(task) => task,
-            None => journal
-                .iter()
-                .next()
-                .and_then(|first| evolve::begin(id, first))
-                .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?,
-        };
+        let mut task =
+            match kept {
+                Some(task) => task,
+                None => journal.iter().next().and_then(|first| evolve::begin(id, first)).ok_or_else(|| {
+                    StoreFault::Broken(format!("the journal of {id} does not begin with its opening"))
+                })?,
+            };
         let known = task.seq;
         for recorded in journal.iter().filter(|recorded| recorded.seq > known) {
             evolve::evolve(&mut task, recorded);
