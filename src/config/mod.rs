@@ -7,12 +7,14 @@
 
 mod checked;
 mod doctor;
+mod documentation;
 mod environment;
 mod raw;
 mod read;
 
 pub use checked::{Config, KeyFrom, Limits, ModelConfig, Provider};
 pub use doctor::Row;
+pub use documentation::documentation;
 pub use environment::{Dirs, Environment};
 pub use raw::{RawConfig, RawLimits, RawModel, RawModels, RawPrices, RawTimeouts, schema};
 

@@ -6,6 +6,7 @@
 use super::Dossier;
 use super::view::CompareView;
 use crate::domain::ids::RevisionRef;
+use crate::domain::plan;
 use crate::domain::task::action::{Refusal, RefusalKind};
 use std::sync::Arc;
 
@@ -57,8 +58,8 @@ fn refusal(dossier: &Dossier, message: String) -> Refusal {
     }
 }
 
-/// The one place that says what differs between two plan texts.
+/// What differs between two plan texts by meaning: layout, comments and notes are no difference (A7).
 fn difference(from: &str, to: &str) -> Vec<String> {
-    let diff = similar::TextDiff::from_lines(from, to);
-    diff.unified_diff().context_radius(2).to_string().lines().map(str::to_owned).collect()
+    let changes = plan::compare::compare(&plan::parse(from).plan, &plan::parse(to).plan);
+    plan::compare::describe(&changes).lines().map(str::to_owned).collect()
 }

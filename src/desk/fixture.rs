@@ -192,7 +192,6 @@ pub fn dossier(id: &str, events: Vec<(i64, Event)>, state: TaskState) -> Dossier
         page: None,
         revisions: Arc::default(),
         hunks: Arc::default(),
-        requests: Arc::default(),
     }
 }
 
@@ -260,6 +259,7 @@ pub fn hunk(id: &str, state: HunkState, decision: Option<Decision>) -> ReviewHun
         old: "    retry(3)\n".to_owned(),
         new: "    retry(policy.attempts)\n".to_owned(),
         context: ("fn send() {\n".to_owned(), "}\n".to_owned()),
+        touching: (state == HunkState::Touched).then(|| "something else\n".to_owned()),
         state,
         decision: decision.map(|decision| (decision, anna())),
         pending,

@@ -31,7 +31,6 @@ use crate::domain::task::facts::Rung;
 use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::Task;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -72,8 +71,6 @@ pub struct Dossier {
     pub revisions: Arc<Vec<(RevisionRef, Arc<str>)>>,
     /// Hunks of the proposals in force, in the order of path and line, with what the text says of each.
     pub hunks: Arc<Vec<ReviewHunk>>,
-    /// The newest request to a model by each work, redacted, as a person reads it.
-    pub requests: Arc<BTreeMap<String, Arc<str>>>,
     /// What each step waits for, in the words of the vocabulary (`ready`, `waiting for policy`, `running`, …).
     pub steps: Vec<(StepId, String)>,
 }
@@ -114,6 +111,8 @@ pub struct ReviewHunk {
     pub new: String,
     /// Up to three lines before and after, from the user's text.
     pub context: (String, String),
+    /// What stands there instead, where it is touched.
+    pub touching: Option<String>,
     /// What the text says.
     pub state: HunkState,
     /// What a person decided last.

@@ -3,7 +3,7 @@
 use super::fixture::*;
 use super::*;
 use crate::domain::task::action::{Refusal, Which};
-use crate::domain::task::event::{Ending, Event};
+use crate::domain::task::event::{Ending, Event, Intent};
 use crate::domain::task::standing::TaskState;
 use insta::assert_snapshot;
 
@@ -115,12 +115,19 @@ fn rejected_hunks_are_hidden_and_counted() {
 
 #[test]
 fn a_preview_is_of_the_work_that_asked_last() {
-    let mut dossier = dossier("k3xf", story(), TaskState::Running);
-    assert_eq!(preview::view(&dossier, None).unwrap().text, None);
-    dossier.requests =
-        Arc::new(BTreeMap::from([("planning".to_owned(), "P".into()), ("policy".to_owned(), "S".into())]));
-    assert_eq!(preview::view(&dossier, None).unwrap().text.as_deref(), Some("S"));
-    assert_eq!(preview::view(&dossier, Some("planning")).unwrap().text.as_deref(), Some("P"));
+    let quiet = dossier("k3xf", vec![(0, opened("g"))], TaskState::Running);
+    assert_eq!(preview::view(&quiet, None).unwrap().request, None);
+    let asks = |work: Work, n: u32, text: &str| {
+        let what = Intent::Model { model: "m".to_owned(), request: ContentHash::of(text) };
+        Event::Intended { effect: EffectId { work, attempt: 1, n }, what, request: ContentHash::of(text), reserve: 0 }
+    };
+    let policy = || Work::Step(StepId::new("policy"));
+    let asked = [(Work::Planning, 1, "P"), (policy(), 1, "S"), (policy(), 2, "T")];
+    let events = asked.map(|(work, n, text)| (i64::from(n), asks(work, n, text)));
+    let dossier = dossier("k3xf", [vec![(0, opened("g"))], events.to_vec()].concat(), TaskState::Running);
+    let seen = |work| preview::view(&dossier, work).unwrap().request;
+    assert_eq!(seen(None), Some(ContentHash::of("T")));
+    assert_eq!(seen(Some("planning")), Some(ContentHash::of("P")));
     let refusal = preview::view(&dossier, Some("tests")).unwrap_err();
     assert_eq!(refusal.next, "planwright preview k3xf planning | policy");
 }
@@ -128,16 +135,16 @@ fn a_preview_is_of_the_work_that_asked_last() {
 #[test]
 fn a_revision_is_compared_with_the_approved_one() {
     let events = vec![(0, opened("g")), (1, revised(1)), (2, approved(1)), (3, revised(2)), (4, revised(3))];
-    let texts: Vec<(RevisionRef, Arc<str>)> =
-        [(1, "a\nb\n"), (2, "a\nx\n"), (3, "a\nc\n")].map(|(n, text)| (revision(n), Arc::from(text))).into();
+    let texts: Vec<(RevisionRef, Arc<str>)> = [(1, "src/a.rs"), (2, "src/x.rs"), (3, "src/c.rs")]
+        .map(|(n, scope)| (revision(n), Arc::from(format!("# T\n\nG\n\n## Contract\n\n- scope: `{scope}`\n"))))
+        .into();
     let dossier = Dossier { revisions: Arc::new(texts), ..dossier("k3xf", events, TaskState::Running) };
     let view = compare::view(&dossier, None, None).unwrap();
     assert_eq!((view.from.number, view.to.number), (1, 3));
     assert_snapshot!(view.difference.join("\n"), @r"
-    @@ -1,2 +1,2 @@
-     a
-    -b
-    +c
+    contract, scope:
+      - `src/a.rs`
+      + `src/c.rs`
     ");
     assert_eq!(compare::view(&dossier, Some(2), None).unwrap().from.number, 2);
     assert_eq!(compare::view(&dossier, Some(9), None).unwrap_err().message, "there is no revision r9");

@@ -2,11 +2,12 @@
 //!
 //! Invariant: everything here is a pure function of its arguments. Time and ids come in as arguments, text comes
 //! in as text. Deliberately absent: tokio, files, clocks, randomness, SQLite, HTTP, LSP types, tracing. The lints
-//! below make the compiler say so (`clippy.toml` lists what is banned and why).
+//! below make the compiler say so (`.clippy.toml` lists what is banned and why).
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod ids;
 pub mod problem;
+pub mod redact;
 pub mod symbols;
 pub mod text;
 

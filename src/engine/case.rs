@@ -10,7 +10,7 @@ use crate::domain::plan::ApprovedPlan;
 use crate::domain::task::Journal;
 use crate::domain::task::event::{Event, Intent, Recorded};
 use crate::domain::task::evolve;
-use crate::domain::task::state::Task;
+use crate::domain::task::state::{Said, Task};
 use crate::ports::{Snapshot, StoreFault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub enum Drive {
     Shown,
     /// It makes the plan.
     Planned,
+    /// It judges what was kept, after a decision of a person.
+    Judged,
     /// It runs what is approved.
     Run,
 }
@@ -54,8 +56,6 @@ pub struct Case {
     held: BTreeMap<ContentHash, Arc<Proposal>>,
     /// What the text says of their hunks.
     pub hunks: Arc<Vec<ReviewHunk>>,
-    /// The newest request of each work.
-    pub requests: Arc<BTreeMap<String, Arc<str>>>,
     /// Work of this process.
     pub live: BTreeMap<Work, Live>,
     /// How far it is carried on.
@@ -66,6 +66,8 @@ pub struct Case {
     pub lane: Arc<tokio::sync::Mutex<()>>,
     /// The merged change set of the moment, for work under way.
     pub merged: watch::Sender<Arc<Merged>>,
+    /// What the person said so far, for work under way.
+    pub words: watch::Sender<Arc<Vec<Said>>>,
 }
 
 /// Snapshots are taken this often, in events: a task of 10,000 events opens by reading at most this many beyond one.
@@ -114,41 +116,17 @@ impl Case {
             proposals: Vec::new(),
             held: BTreeMap::new(),
             hunks: Arc::default(),
-            requests: Arc::default(),
             live: BTreeMap::new(),
             drive: Drive::Shown,
             stale: true,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
+            words: watch::Sender::new(Arc::default()),
         };
         case.fetch(world).await?;
         case.merged.send_replace(Arc::new(case.merge()));
+        case.words.send_replace(Arc::new(case.task.said.clone()));
         Ok(case)
-    }
-
-    /// A task that begins with these events.
-    ///
-    /// # Errors
-    /// The first event opens no task.
-    pub fn open(id: &TaskId, journal: Vec<Recorded>) -> Result<Case, StoreFault> {
-        let task = evolve::replay(id, &journal)
-            .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?;
-        Ok(Case {
-            task: Arc::new(task),
-            journal: journal.into_iter().collect(),
-            plan: None,
-            page: None,
-            revisions: Arc::default(),
-            proposals: Vec::new(),
-            held: BTreeMap::new(),
-            hunks: Arc::default(),
-            requests: Arc::default(),
-            live: BTreeMap::new(),
-            drive: Drive::Shown,
-            stale: false,
-            lane: Arc::default(),
-            merged: watch::Sender::new(Arc::default()),
-        })
     }
 
     /// Takes in what was appended.
@@ -157,13 +135,17 @@ impl Case {
     /// What the events name could not be read from the store.
     pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
         let task = Arc::make_mut(&mut self.task);
-        let (mut fetch, mut decided) = (false, false);
+        let (mut fetch, mut decided, mut said) = (false, false, false);
         for one in recorded {
             evolve::evolve(task, one);
             self.journal.push(one.clone());
             fetch |= names_content(&one.event);
             decided |= matches!(one.event, Event::HunkDecided { .. });
+            said |= matches!(one.event, Event::Said { .. });
             self.stale |= touches_hunks(task, &one.event);
+        }
+        if said {
+            self.words.send_replace(Arc::new(self.task.said.clone()));
         }
         if fetch {
             self.fetch(world).await?;
@@ -176,14 +158,6 @@ impl Case {
             self.keep_snapshot(world).await?;
         }
         Ok(())
-    }
-
-    /// Reads again what the state names.
-    ///
-    /// # Errors
-    /// The store does not have it.
-    pub async fn refetch(&mut self, world: &World) -> Result<(), StoreFault> {
-        self.fetch(world).await
     }
 
     /// The change in force for each path: the last in merge order.

@@ -8,21 +8,22 @@ use super::overlay::overlay;
 use super::steps::Setting;
 use super::work::{Came, EffectFault, Halt, Run};
 use super::world::World;
+use crate::domain::agent::cut::one_line;
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command};
 use crate::domain::task::event::{Cause, Event, Intent, Verdict};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
 use crate::domain::verify::{self, Evidence, FileErrors, Standing};
-use crate::ports::{Deltas, RunOrder, Source, Stage};
+use crate::ports::{Deltas, ReadRefusal, RunOrder, Source, Stage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How a list of checks came out.
 pub(super) struct Judged {
-    /// One text a check that does not hold or could not be judged, for the agent and the person. Judging stops at the
-    /// first.
+    /// One text a check that does not hold or could not be judged, with its evidence, for the agent. Judging stops at
+    /// the first.
     pub problems: Vec<String>,
     /// At least one check judged it and all passed.
     pub verified: bool,
@@ -72,6 +73,16 @@ pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting
     }
     Ok(judged)
 }
+
+impl Judged {
+    /// The first problem in a few words, for an event: the evidence itself is in the `Judged` event's payload.
+    pub(super) fn first(&self) -> Option<String> {
+        self.problems.first().map(|problem| one_line(problem, SHORT))
+    }
+}
+
+/// Characters of a message in an event (L4 keeps events below 2 kB).
+pub(super) const SHORT: usize = 600;
 
 /// A verdict with what it rests on.
 struct One {
@@ -232,6 +243,7 @@ async fn look_at(
         }
         Check::Search(_) => {
             let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();
+            let mut unread: Vec<(WorkspacePath, String)> = Vec::new();
             let listed = world.workspace.list().await.into_iter().map(|file| file.path);
             let made = view.keys().cloned();
             let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
@@ -240,11 +252,13 @@ async fn look_at(
                     Some(entry) => Ok(entry.clone()),
                     None => world.workspace.read(&path).await,
                 };
-                if let Ok(Entry::File { text, .. }) = entry {
-                    texts.push((path, text));
+                match entry {
+                    Ok(Entry::File { text, .. }) => texts.push((path, text)),
+                    Ok(Entry::Absent) | Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => {}
+                    Err(refusal) => unread.push((path, refusal.to_string())),
                 }
             }
-            verify::judge(check, Evidence::Texts(&texts))
+            verify::judge(check, Evidence::Texts { read: &texts, unread: &unread })
         }
         Check::Exists(path) | Check::Missing(path) | Check::Changed(path) | Check::Unchanged(path) => {
             let Ok(path) = WorkspacePath::new(path) else {
@@ -306,9 +320,45 @@ pub(super) fn time_limit(first: Duration, attempt: u32) -> Duration {
 pub(super) fn deltas(run: &Run, who: &str) -> Deltas {
     let say = run.sayer();
     let who = who.to_owned();
+    let begun = std::sync::Mutex::new(String::new());
     Arc::new(move |text: &str| {
-        if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
-            say(format!("{who}: {}", line.trim()));
+        let mut begun = begun.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(line) = last_whole_line(&mut begun, text) {
+            say(format!("{who}: {line}"));
         }
     })
+}
+
+/// The last line that `text` completes. Programs write a line in several pieces, and one piece alone says nothing;
+/// what is not complete stays in `begun`, as far as a line can be worth showing.
+fn last_whole_line(begun: &mut String, text: &str) -> Option<String> {
+    const LONGEST: usize = 4_096;
+    let (whole, rest) = text.rsplit_once(['\n', '\r']).map_or((None, text), |(whole, rest)| (Some(whole), rest));
+    let last = whole.and_then(|whole| {
+        begun.push_str(whole);
+        let last = begun.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+        begun.clear();
+        last
+    });
+    if begun.len() < LONGEST {
+        begun.push_str(rest);
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_whole_line;
+
+    #[test]
+    fn a_line_is_shown_when_it_is_whole() {
+        let mut begun = String::new();
+        let mut shown = Vec::new();
+        for piece in ["   Compiling", " till v0.1.0\n", "test a ...", " ok\n\ntest b ... ok\n", "\n", "rest"] {
+            shown.push(last_whole_line(&mut begun, piece));
+        }
+        let shown: Vec<String> = shown.into_iter().flatten().collect();
+        assert_eq!(shown, ["Compiling till v0.1.0", "test b ... ok"]);
+        assert_eq!(begun, "rest");
+    }
 }

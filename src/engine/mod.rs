@@ -11,6 +11,7 @@ mod actions;
 mod approval;
 mod case;
 mod checks;
+mod failure;
 mod input;
 mod opening;
 mod overlay;
@@ -25,6 +26,9 @@ mod steps;
 pub mod tools;
 mod work;
 mod world;
+
+#[cfg(test)]
+mod tests;
 
 pub use handle::{EngineHandle, Update};
 pub use owner::{Running, start};

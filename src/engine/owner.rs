@@ -8,7 +8,7 @@ use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
 use super::work::{Halt, Run};
 use super::world::World;
-use super::{acceptance, planning, publish, recover, review, steps};
+use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
 use crate::domain::ids::*;
 use crate::domain::task::budget;
@@ -94,7 +94,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let handle = EngineHandle::new(asked, seen, updates);
+    let handle = EngineHandle::new(asked, seen, updates).with_payloads(owner.world.store.clone());
     let task = tokio::spawn(owner.run(inputs, asks));
     Ok(Running { handle, inbox, owner: task })
 }
@@ -106,6 +106,10 @@ impl Owner {
                 input = inputs.recv() => input,
                 asked = asks.recv() => asked.map(Input::Asked),
             };
+            // What ended is followed by its `Returned`. In between nothing is under way and what comes next has not
+            // begun; whoever saw that would take the task to wait for them.
+            let ends = |event: &Event| matches!(event, Event::Ended { .. });
+            let between = matches!(&input, Some(Input::Append { events, .. }) if events.iter().any(ends));
             match input {
                 None => break,
                 Some(Input::Stop(done)) => {
@@ -120,7 +124,9 @@ impl Owner {
                 }
                 Some(input) => self.take(input).await,
             }
-            self.publish().await;
+            if !between {
+                self.publish().await;
+            }
         }
     }
 
@@ -135,11 +141,15 @@ impl Owner {
                 let halt = self.open_gate(&ticket, ask).await;
                 let _work_gone = answer.send(halt);
             }
+            Input::Finished { ticket, attempt, outcome } => {
+                let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
+                let halt = self.append_for(&ticket, vec![end], Durability::Process).await.err();
+                self.returned(ticket, halt).await;
+            }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
-            Input::Answered { task, result, answer } => {
-                if let Some(case) = self.cases.get_mut(&task) {
-                    case.stale = true;
-                }
+            Input::Decided { ticket, halt, result, answer } => {
+                self.returned(ticket, halt).await;
+                // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
@@ -199,6 +209,10 @@ impl Owner {
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
+        if events.iter().any(|event| matches!(event, Event::Ended { work: Work::Planning, .. })) {
+            // Whoever sees that the plan stands sees its document, too.
+            self.read_page(&ticket.task).await;
+        }
         let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
         if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
             return Err(Halt::Stopped);
@@ -218,7 +232,13 @@ impl Owner {
         {
             return Err(Halt::OverBudget(why));
         }
-        self.append(&ticket.task, events, how).await.map_err(Halt::Store)
+        let ends = events.iter().any(|event| matches!(event, Event::Ended { work: Work::Step(_), .. }));
+        let recorded = self.append(&ticket.task, events, how).await.map_err(Halt::Store)?;
+        if ends {
+            // In the same turn: nobody sees a failure whose plan says what becomes of it.
+            failure::settle(self, &ticket.task).await.map_err(Halt::Store)?;
+        }
+        Ok(recorded)
     }
 
     async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {
@@ -239,6 +259,9 @@ impl Owner {
         case.live.remove(&ticket.work);
         case.stale = true;
         let attempt = case.task.attempt(&ticket.work);
+        if ticket.work == Work::Planning {
+            self.read_page(&ticket.task).await;
+        }
         match halt {
             Some(Halt::Diverged) => {
                 let end = Event::Ended { work: ticket.work.clone(), attempt, outcome: Outcome::Interrupted };
@@ -252,6 +275,10 @@ impl Owner {
                 return;
             }
             Some(Halt::AtGate(_) | Halt::Stopped | Halt::OverBudget(_)) | None => {}
+        }
+        if ticket.work == Work::Planning {
+            // The desk shows the plan that was just made, also to those who attached to this host.
+            self.read_page(&ticket.task).await;
         }
         self.advance(&ticket.task).await;
     }
@@ -293,14 +320,22 @@ impl Owner {
         if self.starts_planning(id) {
             return self.begin_or_go_on(id, Work::Planning, &task.planning.state, task.planning.attempts).await;
         }
-        if self.cases.get(id).is_none_or(|case| case.drive < Drive::Run) {
-            return Ok(false);
+        match self.cases.get(id).map(|case| case.drive) {
+            Some(Drive::Run) => {}
+            Some(Drive::Judged) => {
+                self.refresh_hunks(id).await;
+                return acceptance::advance(self, id).await;
+            }
+            Some(Drive::Shown | Drive::Planned) | None => return Ok(false),
         }
         if recover::probe(self, id).await? {
             return Ok(true);
         }
         if let Some(work) = self.interrupted(id) {
             self.spawn(id, work);
+            return Ok(true);
+        }
+        if failure::settle(self, id).await? {
             return Ok(true);
         }
         self.read_page(id).await;
@@ -422,10 +457,10 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let done = ticket.clone();
+        let review::Order { files, said, answer } = order;
         let task = tokio::spawn(async move {
-            let halt = review::run(run, order).await.err();
-            let _engine_gone = inbox.send(Input::Returned { ticket: done, halt });
+            let (result, halt) = review::run(run, files, said).await;
+            let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
         case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
     }
@@ -473,7 +508,7 @@ impl Owner {
     }
 }
 
-/// Runs work to its end, appends how it ended, and tells the owner. A panic in it ends this one attempt (invariant 9).
+/// Runs work to its end and tells the owner how it ended. A panic in it ends this one attempt (invariant 9).
 fn watch_over(
     inbox: mpsc::UnboundedSender<Input>,
     ticket: Ticket,
@@ -498,14 +533,7 @@ fn watch_over(
                 ),
             },
         };
-        let (answer, appended) = oneshot::channel();
-        let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
-        let append = Input::Append { ticket: ticket.clone(), events: vec![end], how: Durability::Process, answer };
-        let halt = match inbox.send(append) {
-            Ok(()) => appended.await.unwrap_or(Err(Halt::Stopped)).err(),
-            Err(_) => return,
-        };
-        let _engine_gone = inbox.send(Input::Returned { ticket, halt });
+        let _engine_gone = inbox.send(Input::Finished { ticket, attempt, outcome });
     });
     handle
 }

@@ -12,6 +12,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::standing::standing;
 use crate::domain::task::state::*;
+use crate::domain::text::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -62,11 +63,7 @@ fn still_says(known: &Dossier, case: &Case) -> bool {
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     };
-    case.task.is_over()
-        && same_page
-        && Arc::ptr_eq(&known.task, &case.task)
-        && Arc::ptr_eq(&known.hunks, &case.hunks)
-        && Arc::ptr_eq(&known.requests, &case.requests)
+    case.task.is_over() && same_page && Arc::ptr_eq(&known.task, &case.task) && Arc::ptr_eq(&known.hunks, &case.hunks)
 }
 
 fn dossier(case: &Case, now: Time) -> Dossier {
@@ -77,7 +74,6 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         page: case.page.clone(),
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
-        requests: case.requests.clone(),
         steps: steps(case, now),
     }
 }
@@ -132,6 +128,7 @@ fn review_hunks(task: &Task, change: &FileChange, current: &Entry) -> Vec<Review
                 kind: kind(hunk).to_owned(),
                 line: line_at(here, standing.range.start),
                 context: around(here, &standing.range),
+                touching: standing.touching,
                 state: standing.state,
                 pending: is_pending(standing.state, decision),
                 decision: decision.map(|decided| (decided.decision.clone(), decided.by.clone())),
@@ -172,9 +169,10 @@ fn line_at(text: &str, byte: usize) -> u32 {
 fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
     let head = text.get(..range.start).unwrap_or_default();
     let tail = text.get(range.end..).unwrap_or_default();
-    let before: Vec<&str> = head.split_inclusive('\n').collect();
-    let before = before.get(before.len().saturating_sub(CONTEXT)..).unwrap_or_default().concat();
-    (before, tail.split_inclusive('\n').take(CONTEXT).collect())
+    // Only the lines shown are walked: a file has many hunks and many lines.
+    let whole = head.strip_suffix('\n').unwrap_or(head);
+    let from = whole.rmatch_indices('\n').nth(CONTEXT - 1).map_or(0, |(at, _)| at + 1);
+    (head.get(from..).unwrap_or_default().to_owned(), tail.split_inclusive('\n').take(CONTEXT).collect())
 }
 
 /// What the verifier says of a step's work, in a few words.
@@ -199,7 +197,8 @@ pub(super) fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Opened { goal, .. } => format!("task opened: {}", goal.words),
         Event::Revised { revision, errors: 0, .. } => format!("plan {revision} stands"),
-        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} problems"),
+        Event::Revised { revision, errors: 1, .. } => format!("plan {revision} stands with 1 error"),
+        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} errors"),
         Event::Approved { revision, .. } => format!("{revision} approved"),
         Event::Began { work, attempt: 1, .. } => format!("{work}: starts"),
         Event::Began { work, attempt, because, .. } => {
@@ -208,7 +207,9 @@ pub(super) fn line(event: &Event) -> Option<String> {
         }
         Event::GateOpened { gate, work, .. } => format!("{work}: waits at gate {gate}"),
         Event::GateDecided { gate, answer, .. } => format!("gate {gate}: {answer:?}"),
-        Event::Proposed { step, hunks, paths, .. } => format!("{step}: {hunks} hunks in {} files", paths.len()),
+        Event::Proposed { step, hunks, paths, .. } => {
+            format!("{step}: {} in {}", counted(*hunks, "hunk"), counted(paths.len(), "file"))
+        }
         Event::Judged { work, check, verdict, rung, .. } => {
             let how = rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
             let check = super::checks::name(check);

@@ -76,6 +76,12 @@ impl MemoryStore {
         self.core().events >= self.life.ends_at.load(Ordering::SeqCst)
     }
 
+    /// True once a write was refused: everything that this life could still do to the world before it noticed its end
+    /// is done.
+    pub fn refused(&self) -> bool {
+        self.life.ends_at.load(Ordering::SeqCst) == 0
+    }
+
     /// Appends acknowledged in all lives.
     pub fn appends(&self) -> u64 {
         self.core().appends

@@ -10,8 +10,16 @@ pub use memory_store::MemoryStore;
 pub mod clock;
 pub mod memory_model;
 pub mod memory_workspace;
+pub mod projection;
 pub mod script;
 pub mod scripted_model;
 
 #[cfg(test)]
 mod git_oracle;
+
+/// Says that a test, or a part of it, was left out and why. Straight to standard error: the printing macros are held
+/// back from a test that passes, and then nobody would know.
+pub fn skipped(why: &str) {
+    use std::io::Write as _;
+    let _closed_stream_hears_nothing = writeln!(std::io::stderr(), "\nSKIPPED: {why}");
+}

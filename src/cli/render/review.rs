@@ -14,6 +14,7 @@ pub fn review(paper: &mut Paper, view: &ReviewView) {
     }
     for listed in &view.hunks {
         hunk(paper, listed);
+        paper.end();
     }
     let counts = &view.counts;
     let said = format!("{} pending, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected);
@@ -50,11 +51,20 @@ pub fn hunk(paper: &mut Paper, hunk: &ReviewHunk) {
         paper.put(Tone::Warn, &format!("  ! {said}")).end();
     }
     let whole = [&hunk.old, &hunk.new];
-    let dos = whole.iter().all(|text| text.split_inclusive('\n').all(|line| line.ends_with("\r\n")));
+    let dos = whole.iter().all(|text| text.split_inclusive('\n').all(ends_as_dos));
     lines(paper, Tone::Plain, ' ', &hunk.context.0, dos);
     lines(paper, Tone::Bad, '-', &hunk.old, dos);
     lines(paper, Tone::Good, '+', &hunk.new, dos);
+    if let Some(instead) = &hunk.touching {
+        paper.put(Tone::Warn, "  stands there now:").end();
+        lines(paper, Tone::Warn, '|', instead, dos);
+    }
     lines(paper, Tone::Plain, ' ', &hunk.context.1, dos);
+}
+
+/// A line in CR LF, or a last one without an end.
+fn ends_as_dos(line: &str) -> bool {
+    line.ends_with("\r\n") || !line.ends_with(['\n', '\r'])
 }
 
 fn state(hunk: &ReviewHunk) -> (Tone, String) {

@@ -81,11 +81,10 @@ pub fn compare(paper: &mut Paper, view: &CompareView) {
         paper.put(Tone::Plain, "no difference").end();
     }
     for line in &view.difference {
-        let tone = match line.chars().next() {
+        let tone = match line.trim_start().chars().next() {
             Some('+') => Tone::Good,
             Some('-') => Tone::Bad,
-            Some('@') => Tone::Faint,
-            Some(_) | None => Tone::Plain,
+            Some(_) | None => Tone::Strong,
         };
         paper.put_visibly(tone, line).end();
     }

@@ -1,4 +1,7 @@
 //! The context of a goal with a place: the item there, what it names, who uses it.
+//!
+//! Invariant: the place itself comes first, and no part is more than the file's own lines. Absent: types; a name that
+//! several items share leads to none of them or to all.
 
 use super::{Part, Scope, Why, distance, line_start, lines_of, part, shown, words};
 use crate::domain::ids::WorkspacePath;

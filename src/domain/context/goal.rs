@@ -1,4 +1,6 @@
 //! The context of a goal without a place: definitions whose names have words of the goal.
+//!
+//! Invariant: the order depends on the words and the table alone. Absent: meaning; a synonym finds nothing.
 
 use super::{Part, Scope, Why, part, shown, words};
 use crate::domain::ids::WorkspacePath;

@@ -63,10 +63,12 @@ fn step_line(step: &Step, normal: &Normal) -> String {
     };
     let checks = table.map(|table| table.checks.iter().map(check_words).collect::<Vec<_>>()).unwrap_or_default();
     let judged = if checks.is_empty() { String::new() } else { format!("; judged by {}", checks.join(", ")) };
-    format!("{} ({}): {}, {after}{judged}", step.id, step.kind.key(), what(step))
+    let written: Vec<String> =
+        table.map(|rules| rules.write.iter().map(|rule| rule.pattern.clone()).collect()).unwrap_or_default();
+    format!("{} ({}): {}, {after}{judged}", step.id, step.kind.key(), what(step, &written))
 }
 
-fn what(step: &Step) -> String {
+fn what(step: &Step, written: &[String]) -> String {
     match &step.kind {
         StepKind::Edit(targets) => {
             let named: Vec<String> = targets
@@ -80,10 +82,10 @@ fn what(step: &Step) -> String {
         }
         StepKind::Explore(_) => "a model reads and reports, changes nothing".to_owned(),
         StepKind::Transform(Rule::Rename { symbol, to }) => {
-            format!("renames {symbol} to {to} in {}, without a model", list(&step.write))
+            format!("renames {symbol} to {to} in {}, without a model", list(written))
         }
         StepKind::Transform(Rule::Rewrite { pattern, to }) => {
-            format!("rewrites {pattern} to {to} in {}, without a model", list(&step.write))
+            format!("rewrites {pattern} to {to} in {}, without a model", list(written))
         }
         StepKind::Transform(Rule::Template { source, to, .. }) => format!("makes {to} from {source}, without a model"),
         StepKind::Run(_) if step.effect == EffectSetting::Outside => "reaches outside, once, behind a gate".to_owned(),

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod event;
 pub mod evolve;
 pub mod facts;
+pub mod failure;
 pub mod journal;
 pub mod schedule;
 pub mod standing;

@@ -28,7 +28,12 @@ pub enum Evidence<'a> {
     /// Syntax errors of each changed file, before and after.
     Syntax(&'a [FileErrors]),
     /// The texts of the view, for a search; the search's own globs pick among them.
-    Texts(&'a [(WorkspacePath, Arc<str>)]),
+    Texts {
+        /// What was read.
+        read: &'a [(WorkspacePath, Arc<str>)],
+        /// What may be text and could not be read, and why.
+        unread: &'a [(WorkspacePath, String)],
+    },
     /// What stands at the check's path.
     Standing(Standing<'a>),
 }
@@ -59,7 +64,7 @@ pub fn judge(check: &Check, evidence: Evidence<'_>) -> Verdict {
         (_, Evidence::Unavailable(why)) => not_judged(one_line(why)),
         (Check::Command(command), Evidence::Ran(outcome)) => judge_command(command, outcome),
         (Check::Syntax, Evidence::Syntax(files)) => judge_syntax(files),
-        (Check::Search(search), Evidence::Texts(texts)) => search::judge(search, texts),
+        (Check::Search(search), Evidence::Texts { read, unread }) => search::judge(search, read, unread),
         (Check::Exists(path), Evidence::Standing(at)) => holds(at.now.is_some(), path, "does not exist"),
         (Check::Missing(path), Evidence::Standing(at)) => holds(at.now.is_none(), path, "still exists"),
         (Check::Changed(path), Evidence::Standing(at)) => holds(at.now != at.before, path, "has not changed"),
@@ -72,7 +77,7 @@ pub fn judge(check: &Check, evidence: Evidence<'_>) -> Verdict {
             | Check::Missing(_)
             | Check::Changed(_)
             | Check::Unchanged(_),
-            Evidence::Ran(_) | Evidence::Syntax(_) | Evidence::Texts(_) | Evidence::Standing(_),
+            Evidence::Ran(_) | Evidence::Syntax(_) | Evidence::Texts { .. } | Evidence::Standing(_),
         ) => not_judged("the evidence is of another kind than the check".to_owned()),
     }
 }

@@ -160,6 +160,9 @@ fn failed_test(line: &str) -> Option<&str> {
     name.map(|name| name.as_str())
 }
 
+/// Between two parts of a digest.
+const GAP: &str = "\n\n";
+
 /// Text with room left; what does not fit is cut, and then nothing more is taken.
 struct Digest {
     left: usize,
@@ -172,8 +175,13 @@ impl Digest {
             return;
         }
         if !self.text.is_empty() {
-            self.text.push_str("\n\n");
-            self.left = self.left.saturating_sub(2);
+            // A gap with no room for a character behind it would be over the bound itself.
+            if self.left <= GAP.len() {
+                self.left = 0;
+                return;
+            }
+            self.text.push_str(GAP);
+            self.left -= GAP.len();
         }
         match part.char_indices().nth(self.left) {
             None => {

@@ -1,7 +1,7 @@
 //! `absent:` and `present:`: a regular expression over the texts of the view.
 //!
-//! Invariant: "absent" is said only of files that were looked at; with none there is no verdict. Absent: reading
-//! files, and looking into what is no text.
+//! Invariant: "absent" is said only of files that were looked at; with none, or with one that could not be read, there
+//! is no verdict. Absent: reading files, and looking into what is no text.
 
 use super::{not_judged, one_line};
 use crate::domain::ids::WorkspacePath;
@@ -14,7 +14,11 @@ use std::sync::Arc;
 /// A pattern of the plan's author may be large, but not endless: 10 MB compiled.
 const LARGEST: usize = 10 << 20;
 
-pub(super) fn judge(search: &Search, texts: &[(WorkspacePath, Arc<str>)]) -> Verdict {
+pub(super) fn judge(
+    search: &Search,
+    texts: &[(WorkspacePath, Arc<str>)],
+    unread: &[(WorkspacePath, String)],
+) -> Verdict {
     let regex = match RegexBuilder::new(&search.regex).multi_line(true).size_limit(LARGEST).build() {
         Ok(regex) => regex,
         Err(error) => return not_judged(format!("`{}` is no regular expression: {}", search.regex, last_line(&error))),
@@ -23,25 +27,28 @@ pub(super) fn judge(search: &Search, texts: &[(WorkspacePath, Arc<str>)]) -> Ver
         (Ok(within), Ok(except)) => (within, except),
         (Err(why), _) | (_, Err(why)) => return not_judged(why),
     };
-    let looked: Vec<&(WorkspacePath, Arc<str>)> = texts
-        .iter()
-        .filter(|(path, _)| search.within.is_empty() || within.is_match(path.as_str()))
-        .filter(|(path, _)| !except.is_match(path.as_str()))
-        .collect();
+    let meant = |path: &WorkspacePath| {
+        (search.within.is_empty() || within.is_match(path.as_str())) && !except.is_match(path.as_str())
+    };
+    let looked: Vec<&(WorkspacePath, Arc<str>)> = texts.iter().filter(|(path, _)| meant(path)).collect();
+    let missed = unread.iter().find(|(path, _)| meant(path));
     let files = match looked.len() {
         1 => "1 file".to_owned(),
         n => format!("{n} files"),
     };
     let mut hits =
         looked.iter().flat_map(|(path, text)| lines_with(&regex, text).map(move |(n, line)| (path, n, line)));
-    match (search.present, hits.next()) {
-        (true, Some(_)) => Verdict::Passed,
-        (true, None) => Verdict::Failed { why: format!("`{}` matches nothing in {files}", search.regex) },
-        (false, None) if looked.is_empty() => {
+    match (search.present, hits.next(), missed) {
+        (true, Some(_), _) => Verdict::Passed,
+        (true | false, None, Some((_, why))) => {
+            not_judged(format!("`{}` was not found, but not every file could be read: {why}", search.regex))
+        }
+        (true, None, None) => Verdict::Failed { why: format!("`{}` matches nothing in {files}", search.regex) },
+        (false, None, None) if looked.is_empty() => {
             not_judged(format!("no file lies where `{}` must be absent: {}", search.regex, search.within.join(", ")))
         }
-        (false, None) => Verdict::Passed,
-        (false, Some((path, n, line))) => {
+        (false, None, None) => Verdict::Passed,
+        (false, Some((path, n, line)), _) => {
             let more = match hits.count() {
                 0 => String::new(),
                 n => format!(", and {n} more"),

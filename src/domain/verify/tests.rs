@@ -100,13 +100,17 @@ fn a_search_looks_where_it_is_told() {
         [("src/a.rs", "fn old() {}\nold(); old()\n"), ("src/net/b.rs", "  old()\n"), ("doc.md", "old")]
             .map(|(path, text)| (WorkspacePath::new(path).unwrap(), text.into()))
             .to_vec();
+    let unread = [(WorkspacePath::new("raw/c.rs").unwrap(), "raw/c.rs is not UTF-8".to_owned())];
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let judged = |present, regex: &str, within, except| {
         let search = Search { present, regex: regex.to_owned(), within: words(within), except: words(except) };
-        render(&judge(&Check::Search(search), Evidence::Texts(&texts)))
+        render(&judge(&Check::Search(search), Evidence::Texts { read: &texts, unread: &unread }))
     };
     let all = [
         judged(false, "old", "", ""),
+        judged(false, "gone", "", ""),
+        judged(false, "gone", "", "raw"),
+        judged(true, "gone", "raw", ""),
         judged(false, "old", "src/*.rs", ""),
         judged(false, r"^\s+old", "src", "src/net/**"),
         judged(false, "gone", "src", ""),
@@ -118,6 +122,9 @@ fn a_search_looks_where_it_is_told() {
     ];
     insta::assert_snapshot!(all.join("\n"), @r"
     failed: `old` is still at src/a.rs:1: fn old() {}, and 3 more
+    not judged: `gone` was not found, but not every file could be read: raw/c.rs is not UTF-8
+    passed
+    not judged: `gone` was not found, but not every file could be read: raw/c.rs is not UTF-8
     failed: `old` is still at src/a.rs:1: fn old() {}, and 1 more
     passed
     passed
@@ -201,6 +208,17 @@ fn a_digest_gives_errors_first_and_stays_bounded() {
     ");
     assert!(digest.ends_with("test net::works ... FAILED\nlast\nlast\nlast"));
     assert!(digest.len() < 2_000);
+}
+
+#[test]
+fn a_digest_with_room_for_a_gap_only_ends_there() {
+    let line = |length: usize| format!("error: {}\n\n", "x".repeat(length - "error: ".len()));
+    for left in 0..5 {
+        // "It exited with 1." and the gap before the block take 19 characters.
+        let output = format!("{}{}", line(6_000 - 19 - left), line(200));
+        let digest = digest_for_agent(&outcome(Ended::Exit(1), &output));
+        assert!(digest.chars().count() <= 6_000, "{left} left: {}", digest.chars().count());
+    }
 }
 
 proptest! {

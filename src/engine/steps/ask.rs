@@ -1,4 +1,6 @@
 //! An `ask` step: a person decides. Waiting holds nothing but the gate's row (B7).
+//!
+//! Invariant: the answer is a person's, and comes through the gate alone. Absent: deadlines; for people there are none.
 
 use crate::domain::plan::Step;
 use crate::domain::task::action::GateAnswer;

@@ -22,9 +22,9 @@ pub(super) async fn check(run: &mut Run, step: &Step, check: &Check, setting: &S
     all.extend(setting.plan.checks(&step.id).into_iter().filter(|other| other != check));
     let result = checks::judge_all(run, &all, setting).await?;
     let summary = run.payload(checks::name(check)).await?;
-    Ok(match result.problems.first() {
+    Ok(match result.first() {
         None => Outcome::Done { verified: result.verified, summary },
-        Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem.clone(), ended: result.ended },
+        Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem, ended: result.ended },
     })
 }
 

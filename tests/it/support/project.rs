@@ -29,6 +29,24 @@ pub struct Said {
 }
 
 impl Said {
+    /// Of a process that has ended.
+    pub fn of(output: &Output) -> Said {
+        Said {
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code(),
+        }
+    }
+
+    /// Checks that each of these stands in the output or beside it.
+    #[track_caller]
+    pub fn says(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.out.contains(part) || self.err.contains(part), "it does not say `{part}`: {self:?}");
+        }
+        self
+    }
+
     /// Standard output as JSON.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
@@ -69,10 +87,20 @@ impl Project {
         let base = keep.path().canonicalize().unwrap();
         let (root, state, cache) = (base.join("work"), base.join("state"), base.join("cache"));
         std::fs::create_dir_all(&root).unwrap();
+        // Beside the state and not in it: a test may take the state's rights away.
+        std::fs::write(base.join("config.toml"), "").unwrap();
         let project = Project { _keep: keep, root, state, cache, env: Vec::new() };
         for (path, text) in files {
             project.write(path, text);
         }
+        project
+    }
+
+    /// A clone of a repository of this machine.
+    pub fn cloned(repository: &Path) -> Project {
+        let project = Project::without_git(&[]);
+        let from = repository.canonicalize().unwrap();
+        project.git(&["clone", "-q", from.to_str().unwrap(), "."]);
         project
     }
 
@@ -105,7 +133,7 @@ impl Project {
             command.env_remove(name);
         }
         command.env("PLANWRIGHT_STATE_DIR", &self.state).env("PLANWRIGHT_CACHE_DIR", &self.cache);
-        command.env("PLANWRIGHT_CONFIG", self.state.join("no-config.toml"));
+        command.env("PLANWRIGHT_CONFIG", self.root.with_file_name("config.toml"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -113,12 +141,7 @@ impl Project {
     /// Runs it to its end.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> Said {
-        let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
-        Said {
-            out: String::from_utf8_lossy(&stdout).into_owned(),
-            err: String::from_utf8_lossy(&stderr).into_owned(),
-            code: status.code(),
-        }
+        Said::of(&self.command(arguments).output().unwrap())
     }
 
     /// Opens a task with this plan document and approves it; gives its id.
