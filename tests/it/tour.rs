@@ -43,8 +43,8 @@ fn toolchain() -> Vec<(&'static str, PathBuf)> {
 /// A fresh copy of the sample, as the tour makes it.
 fn unpacked() -> Project {
     let mut project = Project::without_git(&[]);
-    let root = project.path("till");
-    project.run(&["tour", "--unpack", "till"]).exits(0);
+    let root = project.root.with_file_name("till");
+    project.run(&["tour", "--unpack", "../till"]).exits(0);
     project.root = root;
     project
 }

@@ -143,7 +143,10 @@ impl Crate {
     }
 }
 
-/// All Rust files below a folder of the repository.
+/// The tour's sample project: files of another crate, which this one carries as texts.
+const SAMPLE: &str = "src/cli/tour/sample/";
+
+/// All Rust files below a folder of the repository that are its own.
 pub fn rust_files(folder: &str) -> Vec<Source> {
     let mut files: Vec<Source> = ignore::WalkBuilder::new(repository().join(folder))
         .build()
@@ -155,6 +158,7 @@ pub fn rust_files(folder: &str) -> Vec<Source> {
             let below = path.strip_prefix(repository()).unwrap().to_string_lossy().replace('\\', "/");
             Source::new(&below, &std::fs::read_to_string(&path).unwrap())
         })
+        .filter(|source| !source.path.starts_with(SAMPLE))
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     assert!(!files.is_empty(), "no Rust file in {folder}");
