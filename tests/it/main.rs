@@ -8,6 +8,7 @@
 mod support;
 
 mod edges;
+mod edit;
 mod oracle;
 mod readme;
 mod terminal;
