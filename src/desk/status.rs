@@ -54,8 +54,12 @@ pub fn view(dossier: &Dossier) -> StatusView {
     }
 }
 
-/// A step, planning or acceptance runs, as against one that waits for a person or for its turn.
+/// A step, planning or acceptance runs, as against one that waits for a person or for its turn. In a task that is paused
+/// only what is in flight goes on; a step that was cut short stays under way in its journal, and nobody works on it.
 fn busy(task: &Task) -> bool {
+    if let Course::Paused { .. } = task.course {
+        return task.in_flight().next().is_some();
+    }
     let works = |progress: &Progress| progress.state == ProgressState::Running;
     let steps = task.steps.iter().any(|run| match &run.state {
         StepState::Running { .. } | StepState::Repairing { .. } => true,

@@ -10,6 +10,7 @@ mod support;
 mod agent;
 mod bytes;
 mod edges;
+mod edit;
 mod failure;
 mod faults;
 mod input;
