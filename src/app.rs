@@ -251,8 +251,10 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
     let limits =
         arena::Limits { output: site.config.limits.output_bytes.value.max(1 << 20), ..arena::Limits::default() };
-    let arena = CopyArena::new(site.disk.root(), &cache.join("views"), formatters, limits)
-        .map_err(|fault| broken(fault.to_string()))?;
+    let arena = CopyArena::new(site.disk.root(), &cache, formatters, limits).map_err(|fault| {
+        let next = "set PLANWRIGHT_CACHE_DIR to a folder of your own that can be written";
+        refuse(RefusalKind::Broken, fault.to_string(), next)
+    })?;
     let syntax = TreeSitter::with_index(Index::open(cache.join("symbols")));
     let model: Arc<dyn Model> = match &site.config.strong {
         None => Arc::new(NoModel),

@@ -132,7 +132,7 @@ pub fn say_refusal(io: &mut Terminal, refusal: &Refusal, as_json: bool) -> Exit 
     say_error(io, &kind, &refusal.message, &refusal.next, as_json, Exit::of_refusal(refusal))
 }
 
-fn say_error(io: &mut Terminal, kind: &str, message: &str, next: &str, as_json: bool, exit: Exit) -> Exit {
+pub(super) fn say_error(io: &mut Terminal, kind: &str, message: &str, next: &str, as_json: bool, exit: Exit) -> Exit {
     if as_json {
         io.json(&json!({ "error": { "kind": kind, "message": message, "next": next } }));
         return exit;

@@ -105,7 +105,7 @@ impl Owner {
                 self.drive(id, Drive::Planned);
                 "the plan is being made".to_owned()
             }
-            Action::Gate { .. } => format!("noted; `planwright run {id}` goes on if nothing carries the task on now"),
+            Action::Gate { .. } => "noted".to_owned(),
             Action::Plan { .. }
             | Action::Approve { .. }
             | Action::Answer { .. }

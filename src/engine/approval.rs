@@ -48,7 +48,7 @@ pub(super) async fn approve(
     }
     assume(owner, id, &page.text, &actor).await?;
     let Some(case) = owner.cases.get(id) else { return Err(missing(id)) };
-    let studied = study(&world, &page.text).await;
+    let studied = study(&world, &page.text).await.about(case);
     let problems = studied.problems.clone();
     let plan = plan::approve::approve(studied.parsed.plan, studied.normal, revision.clone(), upto.clone(), &problems)
         .map_err(|why| {
@@ -79,7 +79,7 @@ pub(super) async fn approve(
     owner.append(id, vec![event], Durability::Disk).await.map_err(broken)?;
     owner.advance(id).await;
     let scope = upto.map(|step| format!(" up to {step}")).unwrap_or_default();
-    Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}; planwright run {id} carries it out") })
+    Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}") })
 }
 
 impl Owner {

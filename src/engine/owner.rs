@@ -106,6 +106,10 @@ impl Owner {
                 input = inputs.recv() => input,
                 asked = asks.recv() => asked.map(Input::Asked),
             };
+            // What ended is followed by its `Returned`. In between nothing is under way and what comes next has not
+            // begun; whoever saw that would take the task to wait for them.
+            let ends = |event: &Event| matches!(event, Event::Ended { .. });
+            let between = matches!(&input, Some(Input::Append { events, .. }) if events.iter().any(ends));
             match input {
                 None => break,
                 Some(Input::Stop(done)) => {
@@ -115,7 +119,9 @@ impl Owner {
                 }
                 Some(input) => self.take(input).await,
             }
-            self.publish().await;
+            if !between {
+                self.publish().await;
+            }
         }
     }
 
@@ -123,18 +129,28 @@ impl Owner {
         match input {
             Input::Asked(asked) => self.act(asked).await,
             Input::Append { ticket, events, how, answer } => {
+                let ends = events.iter().any(|event| matches!(event, Event::Ended { .. }));
                 let result = self.append_for(&ticket, events, how).await;
+                let ended = ends && result.is_ok();
                 let _work_gone = answer.send(result);
+                if ended {
+                    // What follows starts in the same turn: in between, a task at work would look like one at rest.
+                    self.returned(ticket, None).await;
+                }
             }
             Input::OpenGate { ticket, ask, answer } => {
                 let halt = self.open_gate(&ticket, ask).await;
                 let _work_gone = answer.send(halt);
             }
+            Input::Finished { ticket, attempt, outcome } => {
+                let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
+                let halt = self.append_for(&ticket, vec![end], Durability::Process).await.err();
+                self.returned(ticket, halt).await;
+            }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
-            Input::Answered { task, result, answer } => {
-                if let Some(case) = self.cases.get_mut(&task) {
-                    case.stale = true;
-                }
+            Input::Decided { ticket, halt, result, answer } => {
+                self.returned(ticket, halt).await;
+                // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
@@ -218,13 +234,7 @@ impl Owner {
         {
             return Err(Halt::OverBudget(why));
         }
-        let ends = events.iter().any(|event| matches!(event, Event::Ended { work: Work::Step(_), .. }));
-        let recorded = self.append(&ticket.task, events, how).await.map_err(Halt::Store)?;
-        if ends {
-            // In the same turn: nobody sees a failure whose plan says what becomes of it.
-            failure::settle(self, &ticket.task).await.map_err(Halt::Store)?;
-        }
-        Ok(recorded)
+        self.append(&ticket.task, events, how).await.map_err(Halt::Store)
     }
 
     async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {
@@ -245,6 +255,9 @@ impl Owner {
         case.live.remove(&ticket.work);
         case.stale = true;
         let attempt = case.task.attempt(&ticket.work);
+        if ticket.work == Work::Planning {
+            self.read_page(&ticket.task).await;
+        }
         match halt {
             Some(Halt::Diverged) => {
                 let end = Event::Ended { work: ticket.work.clone(), attempt, outcome: Outcome::Interrupted };
@@ -258,6 +271,10 @@ impl Owner {
                 return;
             }
             Some(Halt::AtGate(_) | Halt::Stopped | Halt::OverBudget(_)) | None => {}
+        }
+        if ticket.work == Work::Planning {
+            // The desk shows the plan that was just made, also to those who attached to this host.
+            self.read_page(&ticket.task).await;
         }
         self.advance(&ticket.task).await;
     }
@@ -436,10 +453,10 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let done = ticket.clone();
+        let review::Order { files, said, answer } = order;
         let task = tokio::spawn(async move {
-            let halt = review::run(run, order).await.err();
-            let _engine_gone = inbox.send(Input::Returned { ticket: done, halt });
+            let (result, halt) = review::run(run, files, said).await;
+            let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
         case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
     }
@@ -487,7 +504,7 @@ impl Owner {
     }
 }
 
-/// Runs work to its end, appends how it ended, and tells the owner. A panic in it ends this one attempt (invariant 9).
+/// Runs work to its end and tells the owner how it ended. A panic in it ends this one attempt (invariant 9).
 fn watch_over(
     inbox: mpsc::UnboundedSender<Input>,
     ticket: Ticket,
@@ -512,14 +529,7 @@ fn watch_over(
                 ),
             },
         };
-        let (answer, appended) = oneshot::channel();
-        let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
-        let append = Input::Append { ticket: ticket.clone(), events: vec![end], how: Durability::Process, answer };
-        let halt = match inbox.send(append) {
-            Ok(()) => appended.await.unwrap_or(Err(Halt::Stopped)).err(),
-            Err(_) => return,
-        };
-        let _engine_gone = inbox.send(Input::Returned { ticket, halt });
+        let _engine_gone = inbox.send(Input::Finished { ticket, attempt, outcome });
     });
     handle
 }

@@ -4,6 +4,7 @@
 //! differs is stored as an unapproved revision, and then no new step starts. A deleted file is no edit: it is written
 //! again. Absent: approving.
 
+use super::case::Case;
 use super::owner::Owner;
 use super::world::World;
 use crate::desk::Page;
@@ -51,6 +52,32 @@ pub(super) struct Studied {
 }
 
 impl Studied {
+    /// The same in the light of a task's work: a step that is done and unchanged is not compiled again (what it named
+    /// may be gone, because it was done), and it must keep its name.
+    pub fn about(mut self, case: &Case) -> Studied {
+        let digests = plan::step_digests(&self.normal);
+        let over: Vec<&StepId> = case
+            .task
+            .steps
+            .iter()
+            .filter(|run| run.state.is_over())
+            .filter(|run| digests.iter().any(|(id, digest)| id == &run.id && digest == &run.definition))
+            .map(|run| &run.id)
+            .collect();
+        let settled: Vec<_> =
+            over.iter().filter_map(|id| self.parsed.layout.step(id)).map(|step| step.range.clone()).collect();
+        let inside = |problem: &Problem| {
+            settled.iter().any(|range| range.start <= problem.range.start && problem.range.end <= range.end)
+        };
+        self.problems.retain(|problem| !inside(problem));
+        if let Some(approved) = &case.plan {
+            let done: Vec<StepId> =
+                case.task.steps.iter().filter(|run| run.state.is_over()).map(|run| run.id.clone()).collect();
+            self.problems.extend(plan::check::renamed(&self.parsed, approved.plan(), &done));
+        }
+        self
+    }
+
     /// Findings that keep it from being approved.
     pub fn errors(&self) -> u32 {
         let errors = self.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
@@ -102,7 +129,7 @@ impl Owner {
         {
             return;
         }
-        let studied = study(&world, &text).await;
+        let studied = study(&world, &text).await.about(case);
         let digest = studied.normal.digest.clone();
         let known = case.task.revisions.iter().rev().find(|known| known.name.digest == digest.short()).cloned();
         let revision = match known {

@@ -12,6 +12,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::standing::standing;
 use crate::domain::task::state::*;
+use crate::domain::text::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -152,9 +153,10 @@ fn line_at(text: &str, byte: usize) -> u32 {
 fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
     let head = text.get(..range.start).unwrap_or_default();
     let tail = text.get(range.end..).unwrap_or_default();
-    let before: Vec<&str> = head.split_inclusive('\n').collect();
-    let before = before.get(before.len().saturating_sub(CONTEXT)..).unwrap_or_default().concat();
-    (before, tail.split_inclusive('\n').take(CONTEXT).collect())
+    // Only the lines shown are walked: a file has many hunks and many lines.
+    let whole = head.strip_suffix('\n').unwrap_or(head);
+    let from = whole.rmatch_indices('\n').nth(CONTEXT - 1).map_or(0, |(at, _)| at + 1);
+    (head.get(from..).unwrap_or_default().to_owned(), tail.split_inclusive('\n').take(CONTEXT).collect())
 }
 
 /// What the verifier says of a step's work, in a few words.
@@ -179,7 +181,8 @@ pub(super) fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Opened { goal, .. } => format!("task opened: {}", goal.words),
         Event::Revised { revision, errors: 0, .. } => format!("plan {revision} stands"),
-        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} problems"),
+        Event::Revised { revision, errors: 1, .. } => format!("plan {revision} stands with 1 error"),
+        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} errors"),
         Event::Approved { revision, .. } => format!("{revision} approved"),
         Event::Began { work, attempt: 1, .. } => format!("{work}: starts"),
         Event::Began { work, attempt, because, .. } => {
@@ -188,7 +191,9 @@ pub(super) fn line(event: &Event) -> Option<String> {
         }
         Event::GateOpened { gate, work, .. } => format!("{work}: waits at gate {gate}"),
         Event::GateDecided { gate, answer, .. } => format!("gate {gate}: {answer:?}"),
-        Event::Proposed { step, hunks, paths, .. } => format!("{step}: {hunks} hunks in {} files", paths.len()),
+        Event::Proposed { step, hunks, paths, .. } => {
+            format!("{step}: {} in {}", counted(*hunks, "hunk"), counted(paths.len(), "file"))
+        }
         Event::Judged { work, check, verdict, rung, .. } => {
             let how = rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
             let check = super::checks::name(check);

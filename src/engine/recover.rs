@@ -54,14 +54,15 @@ pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreF
 /// Asks the probe of an outside effect that is in doubt, if there is one. True when something was appended.
 pub(super) async fn probe(owner: &mut Owner, id: &TaskId) -> Result<bool, StoreFault> {
     let Some(case) = owner.cases.get(id) else { return Ok(false) };
-    let doubtful = case.task.in_flight().find(|effect| !case.live.contains_key(&effect.id.work)).cloned();
-    let Some(effect) = doubtful else { return Ok(false) };
+    let asked = |effect: &EffectRun| {
+        case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id))
+    };
+    let doubtful = case.task.in_flight().find(|effect| {
+        let probed = matches!(effect.what, Intent::Outside { probe: Some(_), .. });
+        probed && !case.live.contains_key(&effect.id.work) && !asked(effect)
+    });
+    let Some(effect) = doubtful.cloned() else { return Ok(false) };
     let Intent::Outside { command, probe: Some(probe), .. } = &effect.what else { return Ok(false) };
-    let already =
-        case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id));
-    if already {
-        return Ok(false);
-    }
     let order = RunOrder {
         task: id.clone(),
         effect: effect.id.clone(),

@@ -14,8 +14,11 @@ use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Target};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Cause, Event, Intent};
 use crate::ports::Durability;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
+
+/// Hunks that an answer names; more are counted.
+const NAMED: usize = 8;
 
 /// What a person wants with hunks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,13 +31,17 @@ pub(super) enum Wish {
     Undo(Target),
 }
 
-/// Writes that follow from a decision, and where its answer goes.
+/// Writes that follow from a decision. By path: the change, hunks to put in, hunks to take out.
+pub(super) type Writes = BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>;
+
+/// A decision to be carried out, and where its answer goes.
 pub(super) struct Order {
-    /// By path: the change, hunks to put in, hunks to take out.
-    files: BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>,
+    /// What is to be written.
+    pub(super) files: Writes,
     /// What was decided, in words.
-    said: String,
-    answer: oneshot::Sender<Result<Reply, Refusal>>,
+    pub(super) said: String,
+    /// The answer waits until the text is written.
+    pub(super) answer: oneshot::Sender<Result<Reply, Refusal>>,
 }
 
 impl Owner {
@@ -57,13 +64,7 @@ impl Owner {
         }
     }
 
-    #[allow(clippy::type_complexity, reason = "the pair is taken apart by its only caller")]
-    async fn decide_hunks(
-        &mut self,
-        id: &TaskId,
-        wish: Wish,
-        actor: Actor,
-    ) -> Result<(BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>, String), Refusal> {
+    async fn decide_hunks(&mut self, id: &TaskId, wish: Wish, actor: Actor) -> Result<(Writes, String), Refusal> {
         if let Some(case) = self.cases.get_mut(id) {
             case.stale = true;
         }
@@ -80,7 +81,7 @@ impl Owner {
         let hunks = case.hunks.clone();
         let chosen = choose(&hunks, &wish, id, &case.task.decisions)?;
         let changes = case.in_force();
-        let mut files: BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)> = BTreeMap::new();
+        let mut files = Writes::new();
         let mut events = Vec::new();
         for hunk in &chosen {
             let Some(change) = changes.get(&hunk.path) else { continue };
@@ -113,8 +114,14 @@ impl Owner {
             Wish::Reject(..) => "rejected",
             Wish::Undo(_) => "taken back",
         };
-        let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
-        Ok((files, format!("{word}: {names}")))
+        let said = if chosen.len() <= NAMED {
+            let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
+            format!("{word}: {names}")
+        } else {
+            let paths: BTreeSet<&WorkspacePath> = chosen.iter().map(|hunk| &hunk.path).collect();
+            format!("{word}: {} hunks in {} files", chosen.len(), paths.len())
+        };
+        Ok((files, said))
     }
 }
 
@@ -183,12 +190,9 @@ fn choose<'a>(
     Ok(chosen)
 }
 
-/// Writes file by file. What was written before a fault stays, and the answer says what was not.
-///
-/// # Errors
-/// The work must stop; what is in flight is settled by its hashes.
-pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
-    let Order { files, said, answer } = order;
+/// Writes file by file. What was written before a fault stays, and the answer says what was not; a halt says that the
+/// work must stop, and then what is in flight is settled by its hashes.
+pub(super) async fn run(mut run: Run, files: Writes, said: String) -> (Result<Reply, Refusal>, Option<Halt>) {
     let mut failed: Vec<String> = Vec::new();
     for (path, (change, put, take)) in files {
         match write(&mut run, &path, &change, &put, &take).await {
@@ -196,8 +200,7 @@ pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
             Ok(Some(why)) => failed.push(why),
             Err(halt) => {
                 let message = format!("the decision is noted, but {path} could not be written: {halt:?}");
-                run.answer(answer, Err(refuse(RefusalKind::Broken, message, "planwright doctor")));
-                return Err(halt);
+                return (Err(refuse(RefusalKind::Broken, message, "planwright doctor")), Some(halt));
             }
         }
     }
@@ -208,8 +211,7 @@ pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
         let next = format!("planwright review {task} shows what stands where");
         Err(refuse(RefusalKind::WrongState, failed.join("\n"), next))
     };
-    run.answer(answer, result);
-    Ok(())
+    (result, None)
 }
 
 /// One file. `Some` = why it was not written.

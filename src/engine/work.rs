@@ -13,7 +13,7 @@ use super::input::{Input, Ticket};
 use super::world::World;
 use crate::domain::ids::*;
 use crate::domain::plan::Command;
-use crate::domain::task::action::{GateAnswer, Refusal, Reply};
+use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Usage;
 use crate::domain::task::state::{EffectRun, Gate, Said, Task};
@@ -129,11 +129,6 @@ impl Run {
         let _gone_engine_shows_nothing = self.inbox.send(Input::Line { task: self.task.id.clone(), line: line.into() });
     }
 
-    /// Answers a person, once the desk shows what this work did.
-    pub fn answer(&self, answer: oneshot::Sender<Result<Reply, Refusal>>, result: Result<Reply, Refusal>) {
-        let _engine_gone = self.inbox.send(Input::Answered { task: self.task.id.clone(), result, answer });
-    }
-
     /// Says lines of progress from elsewhere.
     pub fn sayer(&self) -> impl Fn(String) + Send + Sync + 'static {
         let (inbox, task) = (self.inbox.clone(), self.task.id.clone());
@@ -221,14 +216,17 @@ impl Run {
             | Ask::Failed { .. }
             | Ask::Question { .. } => false,
         };
+        // What the person said after a crash is about this very run and goes before all else.
+        let doubt = |gate: &Gate| matches!(gate.ask, Ask::Ambiguous { .. });
+        let asked = self.gates.iter().position(|gate| same(gate) && !gate.spent && doubt(gate));
         let for_plan = self.task.gates.iter().any(|gate| {
             let decided = gate.decided.as_ref().filter(|decision| decision.seq > approved);
             !outside && same(gate) && decided.is_some_and(|decision| decision.answer == GateAnswer::AllowForPlan)
         });
-        if for_plan {
+        let asked = asked.or_else(|| self.gates.iter().position(|gate| same(gate) && !gate.spent));
+        if for_plan && asked.is_none() {
             return Ok(Ok(()));
         }
-        let asked = self.gates.iter().position(|gate| same(gate) && !gate.spent);
         match asked.map(|at| self.gates.remove(at)) {
             Some(gate) => match gate.decided {
                 None => Err(Halt::AtGate(gate.id)),

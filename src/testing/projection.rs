@@ -65,10 +65,8 @@ impl Fold {
                 format!("proposed {generation}: {hunks} hunks, {lines} lines, {}", proposal.short()),
             ),
             Event::Withdrawn { step, reason } => self.say(Work::Step(step.clone()), format!("withdrawn: {reason}")),
-            Event::Judged { work, check, verdict, evidence, view, rung } => self.say(
-                work,
-                format!("judged {check:?}: {verdict:?} on {} {rung:?} {:?}", view.short(), text(evidence)),
-            ),
+            Event::Judged { work, check, verdict, evidence, view, rung } => self
+                .say(work, format!("judged {check:?}: {verdict:?} on {} {rung:?} {:?}", view.short(), text(evidence))),
             Event::Repairing { step, round } => self.say(Work::Step(step.clone()), format!("repair round {round}")),
             Event::Ended { work, outcome, .. } => {
                 let outcome = match outcome {

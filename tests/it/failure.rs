@@ -10,10 +10,10 @@ fn work(on_failure: &str) -> (Modelled, String) {
     let plan = format!(
         "# Numbers\n\nOther numbers.\n\n## Contract\n\n- scope: `src/**`\n- accept: exists `src/lib.rs`\n\n## Steps\n\n### first: Change one\n\n- edit: `src/lib.rs`\n- check: absent: `fn two`, in `src`\n- repair: 0\n{on_failure}\nMake it 10.\n\n### second: Change two\n\n- edit: `src/lib.rs`\n\nMake it 20.\n"
     );
-    let script = Script::when("### second: Change two", [
-        edit("src/lib.rs", "two", "pub fn two() -> u8 {\n    20\n}"),
-        finish("It is 20."),
-    ])
+    let script = Script::when(
+        "### second: Change two",
+        [edit("src/lib.rs", "two", "pub fn two() -> u8 {\n    20\n}"), finish("It is 20.")],
+    )
     .or_when("", [edit("src/lib.rs", "one", "pub fn one() -> u8 {\n    10\n}"), finish("It is 10.")]);
     let work = Modelled::new(&[("src/lib.rs", LIB)], script);
     let task = work.approved("Other numbers", &plan);
@@ -21,7 +21,9 @@ fn work(on_failure: &str) -> (Modelled, String) {
 }
 
 fn step(work: &Modelled, task: &str, which: usize) -> String {
-    work.status(task)["steps"][which]["state"].as_str().map_or_else(|| work.status(task)["steps"][which].to_string(), str::to_owned)
+    work.status(task)["steps"][which]["state"]
+        .as_str()
+        .map_or_else(|| work.status(task)["steps"][which].to_string(), str::to_owned)
 }
 
 #[test]
@@ -39,7 +41,10 @@ fn skip_goes_on_without_it() {
     work.run(&["run", &task]).exits(3);
     assert!(step(&work, &task, 0).contains("skipped"), "{}", work.status(&task));
     let timeline = work.timeline(&task);
-    assert!(timeline.contains("skipped by planwright (runtime)") && timeline.contains("on-failure: skip"), "{timeline}");
+    assert!(
+        timeline.contains("skipped by planwright (runtime)") && timeline.contains("on-failure: skip"),
+        "{timeline}"
+    );
     work.run(&["accept", &task, "--all"]).exits(0);
     assert_eq!(work.read("src/lib.rs"), LIB.replace("    2\n", "    20\n"));
 }

@@ -8,10 +8,16 @@
 mod support;
 
 mod agent;
+mod bytes;
 mod edges;
 mod failure;
 mod faults;
+mod input;
+mod oracle;
 mod planner;
+mod processes;
 mod readme;
+mod rights;
 mod terminal;
 mod tidy;
+mod tour;

@@ -1,7 +1,7 @@
 //! From a goal to a plan by a model: repaired, questioned, revised, or left as a draft; and the plan without one.
 
-use crate::support::model::{Modelled, plan, planned};
 use crate::support::Project;
+use crate::support::model::{Modelled, plan, planned};
 use planwright::testing::script::{Script, Turn};
 
 const LIB: &str = "/// Reads a port.\npub fn port(text: &str) -> u16 {\n    text.parse().unwrap()\n}\n";

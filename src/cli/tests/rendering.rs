@@ -200,19 +200,24 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     -    retry(3)
     +    retry(policy.attempts) // <U+001B>[2K<U+202E><U+000D>
      }
+
     h00000002 src/net.rs:4  step policy  rejected: the name is taken
       `cargo check` passes with it
      fn send() {
     -    retry(3)
     +    retry(policy.attempts)
      }
+
     h00000003 src/net.rs:4  step policy  touched: something else stands there now
       `cargo check` passes with it
      fn send() {
     -    retry(3)
     +no end
     \ no newline at the end
+      stands there now:
+    |something else
      }
+
     hunks     2 pending, 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all
     ");

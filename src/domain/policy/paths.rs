@@ -4,7 +4,8 @@
 //! its text alone. Absent: looking at the disk; whether a file exists or is ignored comes in as an argument.
 
 use crate::domain::ids::WorkspacePath;
-use crate::domain::plan::CommandPattern;
+use crate::domain::plan::{Command, CommandPattern};
+use crate::domain::policy::commands;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -232,22 +233,9 @@ impl Rights {
     /// # Errors
     /// The refusal that goes back to the model.
     pub fn may_run(&self, argv: &[String]) -> Result<(), Refusal> {
-        let fits = |pattern: &CommandPattern| {
-            !pattern.argv.is_empty()
-                && argv.starts_with(&pattern.argv)
-                && (pattern.open || argv.len() == pattern.argv.len())
-        };
-        if self.allow.iter().any(fits) {
-            return Ok(());
-        }
-        let allowed: Vec<String> = self
-            .allow
-            .iter()
-            .map(|pattern| format!("`{}{}`", shell_words::join(&pattern.argv), if pattern.open { " *" } else { "" }))
-            .collect();
-        let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
-        Err(Refusal {
-            what: format!("`{}` is not on the allow-list of this step: {allowed}", shell_words::join(argv)),
+        let command = Command { argv: argv.to_vec(), dir: None, env: Vec::new() };
+        commands::allowed(&command, &self.allow).map_err(|what| Refusal {
+            what,
             retry: false,
             instead: "run what is on the list, or `check` for the step's own check".to_owned(),
         })

@@ -6,11 +6,11 @@
 use super::mortal::{Life, Mortal};
 use crate::desk::{Desk, Dossier};
 use crate::domain::change::HunkState;
-use crate::domain::ids::WorkspacePath;
+use crate::domain::ids::{EffectId, TaskId, WorkspacePath};
 use crate::domain::task::action::*;
-use crate::domain::task::event::{Ask, Event};
+use crate::domain::task::event::{Ask, Event, Recorded};
 use crate::domain::task::standing::TaskState;
-use crate::domain::task::state::{Gate, ProgressState};
+use crate::domain::task::state::{Gate, ProgressState, Task};
 use crate::engine::{EngineHandle, Limits, World, start};
 use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
@@ -21,6 +21,7 @@ use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::projection::projection;
 use crate::testing::script::{Script, Turn};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,16 +82,54 @@ A better name, told to everybody.
 - check: `tools/verify`
 ";
 
-/// What a planner answers when the task comes without a plan.
-pub(super) fn planner() -> Turn {
-    Turn::text(
-        &json!({
-            "title": "Rename total",
-            "contract": { "scope": ["src/**"], "accept": ["absent: `\\btotal\\b`, in `src`"] },
-            "steps": [{ "id": "rename", "title": "Rename total", "transform": "rename `total` to `sum_of`" }],
-        })
-        .to_string(),
-    )
+/// Commands beside each other, two at a time.
+pub(super) const PARALLEL: &str = "# Tell everybody
+
+At once.
+
+## Contract
+
+- scope: `src/**`
+- accept: `tools/accept`
+
+## Steps
+
+### tally: Count the change
+
+- run: `tools/tally`
+
+### tell: Tell the others
+
+- run: `tools/tell --all`
+- after: none
+- effect: outside
+- probe: `tools/tell --was-sent`
+
+### post: Post it
+
+- run: `tools/post`
+- after: none
+- effect: outside
+
+### made: Make the table
+
+- run: `tools/make`
+- after: none
+- write: `src/made.rs`
+- effect: repeatable
+";
+
+/// What a planner answers when the task comes without a plan: first one that does not compile.
+fn planner(after: &str) -> Turn {
+    let rename = json!({
+        "id": "rename", "title": "Rename total", "kind": "transform", "files": [], "command": "",
+        "rule": "rename `total` to `sum_of`", "after": [after], "check": "", "instruction": "",
+    });
+    let plan = json!({
+        "title": "Rename total", "scope": ["src/**"], "accept": ["tools/accept"], "steps": [rename],
+        "assumptions": [], "questions": [], "advice": [],
+    });
+    Turn::text(&plan.to_string())
 }
 
 /// The world that outlives a process.
@@ -103,7 +142,9 @@ pub(super) struct Scene {
     /// The plan that comes with the goal.
     document: Option<&'static str>,
     /// Ambiguous effects that a person was asked about.
-    pub(super) doubts: usize,
+    pub(super) doubts: BTreeSet<EffectId>,
+    /// The task's state as the last life's desk showed it.
+    seen: Option<Task>,
 }
 
 /// How a life ended.
@@ -124,7 +165,7 @@ fn script() -> Script {
     };
     let finish = || Turn::call("finish", json!({ "summary": "the notes say something" }));
     Script::when(
-        "notes",
+        "Say something in the notes",
         [
             Turn::call("outline", json!({ "path": "src/notes.rs" })),
             replace("\"none\"", "\"BROKEN\""),
@@ -133,7 +174,7 @@ fn script() -> Script {
             finish(),
         ],
     )
-    .otherwise(planner())
+    .or_when("", [planner("nothing"), planner("none")])
 }
 
 impl Scene {
@@ -167,7 +208,8 @@ impl Scene {
             store: MemoryStore::new(),
             clock: ManualClock::new().auto_advance(Duration::from_secs(600)),
             document,
-            doubts: 0,
+            doubts: BTreeSet::new(),
+            seen: None,
         }
     }
 
@@ -197,6 +239,7 @@ impl Scene {
         let deadline = Duration::from_secs(20);
         let end = tokio::time::timeout(deadline, self.carry_on(&running.handle, &life)).await;
         let seen = running.handle.desk();
+        self.seen = seen.tasks.first().map(|seen| Task::clone(&seen.task));
         running.stop().await;
         end.unwrap_or_else(|_| panic!("nothing goes on after {} events: {:?}", self.store.event_count(), shown(&seen)))
     }
@@ -267,7 +310,7 @@ impl Scene {
     fn answer(&mut self, gate: &Gate) -> Action {
         let (answer, comment) = match &gate.ask {
             Ask::Ambiguous { effect, .. } => {
-                self.doubts += 1;
+                self.doubts.insert(effect.clone());
                 let happened = self.arena.log().iter().any(|run| &run.effect == effect && run.finished);
                 (if happened { GateAnswer::Happened } else { GateAnswer::Allow }, None)
             }
@@ -316,6 +359,14 @@ impl Scene {
             events.extend(self.store.events(&task, 0).await.unwrap().into_iter().map(|recorded| recorded.event));
         }
         events
+    }
+
+    /// The only task with its whole journal and the state that the last life held.
+    pub(super) async fn told(&self) -> (TaskId, Vec<Recorded>, Task) {
+        use crate::ports::Store;
+        let task = self.store.tasks().await.unwrap().remove(0);
+        let journal = self.store.events(&task, 0).await.unwrap();
+        (task, journal, self.seen.clone().unwrap())
     }
 
     /// Its projection.

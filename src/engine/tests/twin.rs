@@ -1,8 +1,11 @@
 //! The in-memory twin of a kill: the store stops at every position of a journal, with the effect that was in flight
 //! done and not done; the next life goes on to the end, and all is as if nothing had happened.
 
-use super::scene::{End, PLAN, Scene};
+use super::scene::{End, PARALLEL, PLAN, Scene};
+use crate::domain::ids::EffectId;
 use crate::domain::task::event::{Event, Intent};
+use crate::domain::task::evolve;
+use crate::domain::task::state::Task;
 
 /// What a task that nobody kills leaves behind.
 struct Undisturbed {
@@ -13,15 +16,8 @@ struct Undisturbed {
     runs: Vec<(String, usize)>,
 }
 
-const COMMANDS: [&str; 7] = [
-    "tools/check",
-    "tools/make",
-    "tools/tally",
-    "tools/tell --all",
-    "tools/post",
-    "tools/verify",
-    "tools/accept",
-];
+const COMMANDS: [&str; 7] =
+    ["tools/check", "tools/make", "tools/tally", "tools/tell --all", "tools/post", "tools/verify", "tools/accept"];
 
 fn runs(scene: &Scene) -> Vec<(String, usize)> {
     COMMANDS.iter().map(|command| ((*command).to_owned(), scene.arena.runs(command))).collect()
@@ -39,73 +35,184 @@ async fn undisturbed(document: Option<&'static str>) -> Undisturbed {
     }
 }
 
-/// Dies once, goes on, and is compared.
-async fn check(undisturbed: &Undisturbed, document: Option<&'static str>, stop: usize, reach: bool) {
-    let last = stop.checked_sub(1).and_then(|at| undisturbed.journal.get(at));
-    let label = format!("stopped after event {stop} ({last:?}), in flight done: {reach}");
+/// Dies at `stop`, and again so many events later if `again` says so, goes on, and is compared.
+async fn check(
+    undisturbed: &Undisturbed,
+    document: Option<&'static str>,
+    stop: usize,
+    reach: bool,
+    again: Option<u64>,
+) {
+    let mut label = format!("stopped after {stop} events, in flight done: {reach}, again: {again:?}");
     let mut scene = Scene::new(document);
-    let first = scene.live(Some(u64::try_from(stop).unwrap()), reach).await;
-    assert_eq!(first, if reach && stop == undisturbed.journal.len() { End::Finished } else { End::Died }, "{label}");
-    if first == End::Died && scene.live(None, true).await == End::Died {
-        panic!("{label}: nothing stops the second life");
+    let mut in_flight = Vec::new();
+    let mut stop = Some(u64::try_from(stop).unwrap());
+    let mut again = again.into_iter();
+    while scene.live(stop, reach).await == End::Died {
+        assert!(stop.is_some(), "{label}: nothing stops this life");
+        let journal = scene.journal().await;
+        label.push_str(&format!(", last {:?}", journal.last()));
+        for effect in unsettled(&journal) {
+            if !in_flight.contains(&effect) {
+                in_flight.push(effect);
+            }
+        }
+        stop = again.next().map(|more| scene.store.event_count() + more);
     }
     assert_eq!(scene.files(), undisturbed.files, "{label}");
-    similar_asserts(&scene.projection().await, &undisturbed.projection, &label);
-    let intent = match last {
-        Some(Event::Intended { what, .. }) if reach => Some(what),
-        _ => None,
+    same(&scene.projection().await, &undisturbed.projection, &label);
+    // Only what was in flight is done again, and only if it had reached the world.
+    let more = |fits: &dyn Fn(&Intent) -> bool, before: usize, now: usize, what: &str| {
+        let lost = in_flight.iter().filter(|(_, what)| fits(what)).count();
+        assert!(now >= before && now - before <= if reach { lost } else { 0 }, "{label}: {what} {before} → {now}");
+        if reach && in_flight.len() == 1 {
+            assert_eq!(now, before + lost, "{label}: {what}");
+        }
     };
-    // Only what was in flight and had reached the world is done again.
-    let again = usize::from(matches!(intent, Some(Intent::Model { .. })));
-    assert_eq!(scene.model.calls(), undisturbed.calls + again, "{label}: calls of the model");
+    let is_model = |what: &Intent| matches!(what, Intent::Model { .. });
+    more(&is_model, undisturbed.calls, scene.model.calls(), "calls of the model");
     for ((command, now), (_, before)) in runs(&scene).into_iter().zip(&undisturbed.runs) {
-        let again = match intent {
-            Some(Intent::Command { command: ran, repeatable: true }) => ran.argv.join(" ") == command,
-            Some(_) | None => false,
+        let is_it = |what: &Intent| match what {
+            Intent::Command { command: ran, repeatable: true } => ran.argv.join(" ") == command,
+            _ => false,
         };
-        assert_eq!(now, before + usize::from(again), "{label}: runs of {command}");
+        more(&is_it, *before, now, &command);
     }
-    let doubtful = match last {
-        Some(Event::Intended { what: Intent::Command { repeatable: false, .. }, .. }) => true,
-        Some(Event::Intended { what: Intent::Outside { probe: None, .. }, .. }) => true,
-        Some(_) | None => false,
-    };
-    assert_eq!(scene.doubts, usize::from(doubtful), "{label}: gates about what happened");
+    let doubtful = in_flight.iter().filter(|(_, what)| {
+        matches!(what, Intent::Command { repeatable: false, .. } | Intent::Outside { probe: None, .. })
+    });
+    assert_eq!(scene.doubts.len(), doubtful.count(), "{label}: gates about what happened");
+}
+
+/// Intents without a result.
+fn unsettled(journal: &[Event]) -> Vec<(EffectId, Intent)> {
+    let settled = |id: &EffectId| journal.iter().any(|e| matches!(e, Event::Settled { effect, .. } if effect == id));
+    let intents = journal.iter().filter_map(|event| match event {
+        Event::Intended { effect, what, .. } => Some((effect.clone(), what.clone())),
+        _ => None,
+    });
+    intents.filter(|(id, _)| !settled(id)).collect()
 }
 
 /// A difference line by line.
 #[track_caller]
-fn similar_asserts(now: &str, before: &str, label: &str) {
+fn same(now: &str, before: &str, label: &str) {
     if now != before {
         let diff = similar::TextDiff::from_lines(before, now).unified_diff().context_radius(2).to_string();
         panic!("{label}:\n{diff}");
     }
 }
 
-async fn everywhere(document: Option<&'static str>) -> usize {
-    let undisturbed = undisturbed(document).await;
-    let mut deaths = 0;
+/// Every position that a life can end at; for those with an effect in flight twice. `again`: how many events the
+/// second life gets, if it is to die too.
+fn everywhere(document: Option<&'static str>, again: &[Option<u64>]) -> usize {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let undisturbed = runtime().block_on(undisturbed(document));
+    let mut deaths = Vec::new();
     for stop in 0..=undisturbed.journal.len() {
-        check(&undisturbed, document, stop, true).await;
-        deaths += 1;
         let last = stop.checked_sub(1).and_then(|at| undisturbed.journal.get(at));
-        if let Some(Event::Intended { .. }) = last {
-            check(&undisturbed, document, stop, false).await;
-            deaths += 1;
+        let in_flight = matches!(last, Some(Event::Intended { .. }));
+        for again in again.iter().filter(|again| again.is_none() || in_flight) {
+            deaths.push((stop, true, *again));
+            if in_flight {
+                deaths.push((stop, false, *again));
+            }
         }
     }
-    deaths
+    // On two threads: each death is a world of its own.
+    std::thread::scope(|scope| {
+        let (deaths, undisturbed) = (&deaths, &undisturbed);
+        let half = |first: usize| {
+            move || {
+                for (stop, reach, again) in deaths.iter().skip(first).step_by(2) {
+                    runtime().block_on(check(undisturbed, document, *stop, *reach, *again));
+                }
+            }
+        };
+        let halves = [scope.spawn(half(0)), scope.spawn(half(1))];
+        for half in halves {
+            if let Err(panic) = half.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
+    deaths.len()
 }
 
 #[tokio::test]
 async fn a_task_that_nobody_kills_ends_as_it_should() {
     let undisturbed = undisturbed(Some(PLAN)).await;
-    insta::assert_snapshot!(undisturbed.projection, @"");
-    insta::assert_snapshot!(undisturbed.files, @"");
+    insta::assert_snapshot!(undisturbed.files, @r#"
+    //- src/lib.rs
+    pub mod shop;
+
+    pub fn sum_of(xs: &[u32]) -> u32 {
+        xs.iter().sum()
+    }
+    //- src/shop.rs
+    use crate::sum_of;
+
+    pub fn bill(xs: &[u32]) -> String {
+        format!("{}", sum_of(xs))
+    }
+
+    pub fn empty() -> String {
+        format!("{}", sum_of(&[]))
+    }
+    //- src/notes.rs
+    pub fn notes() -> &'static str {
+        "everything"
+    }
+    //- src/made.rs
+    "#);
+    let told = |what: &str| undisturbed.projection.lines().filter(|line| line.contains(what)).count();
+    let seen =
+        ["began", "repair round", "may [", "outside", "asked memory/scripted", "review: wrote", "closed: Verified"]
+            .map(|what| format!("{what}: {}", told(what)));
+    insta::assert_snapshot!(seen.join("\n"), @"
+    began: 10
+    repair round: 1
+    may [: 8
+    outside: 2
+    asked memory/scripted: 5
+    review: wrote: 3
+    closed: Verified: 1
+    ");
 }
 
+/// The state is a pure function of the journal (B1): live, replayed, and from a snapshot at any place.
 #[tokio::test]
-async fn a_kill_at_every_position_of_the_journal_changes_nothing() {
-    let deaths = everywhere(Some(PLAN)).await;
-    assert!(deaths > 100, "{deaths} deaths");
+async fn every_prefix_of_a_journal_gives_the_same_state_by_every_way() {
+    let mut scene = Scene::new(Some(PLAN));
+    assert_eq!(scene.live(None, true).await, End::Finished);
+    let (id, journal, live) = scene.told().await;
+    let mut folded = evolve::begin(&id, &journal[0]).unwrap();
+    for at in 1..journal.len() {
+        evolve::evolve(&mut folded, &journal[at]);
+        assert_eq!(evolve::replay(&id, &journal[..=at]).as_ref(), Some(&folded));
+        let kept = serde_json::to_string(&folded).unwrap();
+        let mut restored: Task = serde_json::from_str(&kept).unwrap();
+        assert_eq!(restored, folded, "a snapshot loses nothing");
+        journal[at + 1..].iter().for_each(|tail| evolve::evolve(&mut restored, tail));
+        assert_eq!(restored, live, "snapshot after {at} events and the tail");
+    }
+    assert_eq!(folded, live);
+}
+
+#[test]
+fn a_kill_at_every_position_of_the_journal_changes_nothing() {
+    let deaths = everywhere(Some(PLAN), &[None]);
+    assert!(deaths > 150, "{deaths} deaths");
+}
+
+#[test]
+fn a_kill_while_a_plan_is_made_changes_nothing() {
+    let deaths = everywhere(None, &[None]);
+    assert!(deaths > 30, "{deaths} deaths");
+}
+
+#[test]
+fn a_kill_during_the_recovery_from_a_kill_changes_nothing() {
+    let deaths = everywhere(Some(PARALLEL), &[None, Some(1), Some(2), Some(3)]);
+    assert!(deaths > 80, "{deaths} deaths");
 }

@@ -2,6 +2,8 @@
 
 pub mod model;
 pub mod project;
+pub mod running;
 pub mod source;
 
-pub use project::Project;
+pub use project::{Project, Said};
+pub use running::{Beside, until};

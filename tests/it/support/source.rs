@@ -46,7 +46,10 @@ impl Source {
 
     /// `src/domain/ids.rs` is `domain::ids`.
     pub fn module(&self) -> Vec<String> {
-        let below = ["src/", "tests/it/"].iter().find_map(|top| self.path.strip_prefix(top)).unwrap_or(&self.path);
+        let below = ["src/", "tests/it/", "tests/bench/"]
+            .iter()
+            .find_map(|top| self.path.strip_prefix(top))
+            .unwrap_or(&self.path);
         let below = below.trim_end_matches(".rs");
         let mut module: Vec<String> = below.split('/').map(str::to_owned).collect();
         if matches!(module.last().map(String::as_str), Some("mod" | "lib" | "main")) {
