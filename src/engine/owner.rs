@@ -136,8 +136,14 @@ impl Owner {
         match input {
             Input::Asked(asked) => self.act(asked).await,
             Input::Append { ticket, events, how, answer } => {
+                let ends = events.iter().any(|event| matches!(event, Event::Ended { .. }));
                 let result = self.append_for(&ticket, events, how).await;
+                let ended = ends && result.is_ok();
                 let _work_gone = answer.send(result);
+                if ended {
+                    // What follows starts in the same turn: in between, a task at work would look like one at rest.
+                    self.returned(ticket, None).await;
+                }
             }
             Input::OpenGate { ticket, ask, answer } => {
                 let halt = self.open_gate(&ticket, ask).await;
@@ -234,13 +240,7 @@ impl Owner {
         {
             return Err(Halt::OverBudget(why));
         }
-        let ends = events.iter().any(|event| matches!(event, Event::Ended { work: Work::Step(_), .. }));
-        let recorded = self.append(&ticket.task, events, how).await.map_err(Halt::Store)?;
-        if ends {
-            // In the same turn: nobody sees a failure whose plan says what becomes of it.
-            failure::settle(self, &ticket.task).await.map_err(Halt::Store)?;
-        }
-        Ok(recorded)
+        self.append(&ticket.task, events, how).await.map_err(Halt::Store)
     }
 
     async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {

@@ -73,11 +73,14 @@ fn a_web_page_is_no_answer() {
 
 #[test]
 fn an_answer_cut_at_its_limit_is_not_done() {
-    let cut = Turn { text: "```json\n{\"name\": \"delete\", \"arguments\": {\"path\": \"src/lib.rs\"}}\n```\nand more words to cut off after that".to_owned(), ..Turn::default() };
-    let work = Modelled::new(
-        &[("src/lib.rs", LIB)],
-        Script::in_order([cut.after([Fault::Length]), good(), finish("It is 10.")]),
-    );
+    let call = "```json\n{\"name\": \"delete\", \"arguments\": {\"path\": \"src/lib.rs\"}}\n```\n";
+    let cut = format!("{call}{}", "and as many words again, so that the call stands whole in the first half".repeat(2));
+    let script = Script::by(move |_, n| match n {
+        0 => Turn::text(&cut).after([Fault::Length]),
+        1 => good(),
+        _ => finish("It is 10."),
+    });
+    let work = Modelled::new(&[("src/lib.rs", LIB)], script);
     let task = work.approved("Ten", PLAN);
     work.run(&["run", &task]);
     assert!(work.asked(1).contains("cut at the length limit"), "{}", work.asked(1));
@@ -86,7 +89,12 @@ fn an_answer_cut_at_its_limit_is_not_done() {
 
 #[test]
 fn nonsense_ends_the_attempt_and_says_so() {
-    fails(Turn::text("Lorem ipsum."), &["model output"]);
+    let work = Modelled::new(&[("src/lib.rs", LIB)], Script::in_order([Turn::text("Lorem ipsum.")]));
+    let task = work.approved("Ten", PLAN);
+    work.run(&["run", &task]).exits(1);
+    let said = work.run(&["status", &task]).out;
+    assert!(said.contains("failed (model output)") && said.contains("no way to make a call"), "{said}");
+    assert!(said.contains(&format!("planwright retry {task} one")), "{said}");
 }
 
 #[test]
@@ -95,7 +103,7 @@ fn nobody_listens() {
     let url = refused_url().unwrap();
     work.project.env.push(("OPENAI_BASE_URL".to_owned(), url.clone()));
     let said = work.run(&["plan", "Ten"]);
-    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.code, Some(1), "{said:?}");
     let shown = format!("{}{}", said.out, said.err);
     assert!(shown.contains(url.trim_end_matches("/v1")) && shown.contains("planwright replan"), "{said:?}");
 }
