@@ -24,6 +24,9 @@ const SAT_OUT: Duration = Duration::from_secs(11 * 60);
 /// A host that dies again and again is not waited for.
 const JOINS: u32 = 5;
 
+/// So many looks in a row at a task that nothing here carries on, with no word of progress, are enough.
+const STILL: u32 = 10;
+
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
@@ -58,7 +61,7 @@ pub async fn wait(
 ) -> Result<Waited, Refusal> {
     let begun = Instant::now();
     let mut updates = port.updates();
-    let mut joins = 0;
+    let (mut joins, mut still) = (0, 0);
     loop {
         let status = match status(port, task).await {
             Ok(status) => status,
@@ -83,10 +86,16 @@ pub async fn wait(
         if left.is_zero() {
             return leave(port, io, task, Exit::Over).await;
         }
+        let delayed = matches!(status.state, TaskState::Delayed { .. });
+        still = if port.is_host() && !status.busy && !delayed { still + 1 } else { 0 };
+        if still > STILL {
+            return Err(stands_still(task));
+        }
         let interrupt = io.interrupt.clone();
         tokio::select! {
             update = updates.recv() => match update {
                 Ok(update) => {
+                    still = 0;
                     if !quiet && &update.task == task {
                         say(io, &update.line);
                     }
@@ -103,6 +112,15 @@ pub async fn wait(
             }
             () = tokio::time::sleep(LOOK.min(left)) => {}
         }
+    }
+}
+
+/// The engine of this process has stopped carrying the task on, and a terminal would wait for ever.
+fn stands_still(task: &TaskId) -> Refusal {
+    Refusal {
+        kind: RefusalKind::Broken,
+        message: format!("nothing carries task {task} on in this process"),
+        next: format!("planwright timeline {task} says what came last; planwright resume {task} tries again"),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{self, ApprovedPlan, Plan, Rule, StepKind, edit};
 use crate::domain::problem::Severity;
+use crate::domain::symbols::{Symbol, SymbolKind};
 use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Author, Baseline, Event};
@@ -173,7 +174,8 @@ async fn baselines(world: &World, plan: &Plan) -> Result<Vec<Baseline>, StoreFau
                     Some((path, name)) => WorkspacePath::new(path).ok().map(|path| (path, name.to_owned())),
                     None => {
                         let table = world.syntax.table();
-                        let mut holders = table.files.iter().filter(|(_, file)| file.named(symbol).next().is_some());
+                        let defines = |found: &Symbol| found.kind != SymbolKind::Impl;
+                        let mut holders = table.files.iter().filter(|(_, file)| file.named(symbol).any(defines));
                         holders.next().map(|(path, _)| (path.clone(), symbol.clone()))
                     }
                 };

@@ -11,7 +11,9 @@ use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
 use crate::domain::ids::*;
+use crate::domain::task::action::RefusalKind;
 use crate::domain::task::budget;
+use crate::domain::task::decide::refuse;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
@@ -117,6 +119,11 @@ impl Owner {
                     let _asker_gone = done.send(());
                     break;
                 }
+                // A line changes nothing that a desk shows.
+                Some(Input::Line { task, line }) => {
+                    self.line(&task, line);
+                    continue;
+                }
                 Some(input) => self.take(input).await,
             }
             if !between {
@@ -129,8 +136,14 @@ impl Owner {
         match input {
             Input::Asked(asked) => self.act(asked).await,
             Input::Append { ticket, events, how, answer } => {
+                let ends = events.iter().any(|event| matches!(event, Event::Ended { .. }));
                 let result = self.append_for(&ticket, events, how).await;
+                let ended = ends && result.is_ok();
                 let _work_gone = answer.send(result);
+                if ended {
+                    // What follows starts in the same turn: in between, a task at work would look like one at rest.
+                    self.returned(ticket, None).await;
+                }
             }
             Input::OpenGate { ticket, ask, answer } => {
                 let halt = self.open_gate(&ticket, ask).await;
@@ -148,7 +161,6 @@ impl Owner {
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
-            Input::Line { task, line } => self.line(&task, line),
             Input::Changed(paths) => {
                 for case in self.cases.values_mut() {
                     case.stale |= case.proposals.iter().flat_map(|p| &p.files).any(|file| paths.contains(&file.path));
@@ -160,7 +172,7 @@ impl Owner {
                     self.advance(&id).await;
                 }
             }
-            Input::Stop(_) => {}
+            Input::Stop(_) | Input::Line { .. } => {}
         }
     }
 
@@ -205,6 +217,10 @@ impl Owner {
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
+        if events.iter().any(|event| matches!(event, Event::Ended { work: Work::Planning, .. })) {
+            // Whoever sees that the plan stands sees its document, too.
+            self.read_page(&ticket.task).await;
+        }
         let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
         if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
             return Err(Halt::Stopped);
@@ -245,9 +261,6 @@ impl Owner {
         case.live.remove(&ticket.work);
         case.stale = true;
         let attempt = case.task.attempt(&ticket.work);
-        if ticket.work == Work::Planning {
-            self.read_page(&ticket.task).await;
-        }
         match halt {
             Some(Halt::Diverged) => {
                 let end = Event::Ended { work: ticket.work.clone(), attempt, outcome: Outcome::Interrupted };
@@ -275,6 +288,7 @@ impl Owner {
         self.line(id, format!("the store failed ({fault}); the task stands still until it is resumed"));
         if let Some(case) = self.cases.get_mut(id) {
             case.drive = Drive::Shown;
+            case.stuck = Some(fault.clone());
             for live in std::mem::take(&mut case.live).into_values() {
                 live.handle.abort();
             }
@@ -444,11 +458,23 @@ impl Owner {
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
         let review::Order { files, said, answer } = order;
-        let task = tokio::spawn(async move {
-            let (result, halt) = review::run(run, files, said).await;
+        let writing = tokio::spawn(review::run(run, files, said));
+        let handle = writing.abort_handle();
+        tokio::spawn(async move {
+            let (result, halt) = match writing.await {
+                Ok(done) => done,
+                Err(error) if error.is_cancelled() => return,
+                // As with steps: a panic ends this one piece of work (invariant 9). What was in flight is settled by
+                // its hashes when the workspace is opened again.
+                Err(error) => {
+                    let message =
+                        format!("the decision is noted, but a fault of planwright ended its writing: {error}");
+                    (Err(refuse(RefusalKind::Broken, message, "run the command again; please report this")), None)
+                }
+            };
             let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
-        case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
+        case.live.insert(Work::Review, Live { serial: self.serial, handle });
     }
 
     /// Ends work of this process; what was in flight has been settled by the caller.
@@ -489,7 +515,7 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
-        let desk = publish::desk(&self.world, &self.order, &self.cases);
+        let desk = publish::desk(&self.world, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }
 }

@@ -79,7 +79,7 @@ impl Owner {
             return Err(refuse(RefusalKind::WrongState, "a decision is being carried out just now", next));
         }
         let hunks = case.hunks.clone();
-        let chosen = choose(&hunks, &wish, id, &case.task.decisions)?;
+        let (chosen, unfit) = choose(&hunks, &wish, id, &case.task.decisions)?;
         let changes = case.in_force();
         let mut files = Writes::new();
         let mut events = Vec::new();
@@ -121,17 +121,17 @@ impl Owner {
             let paths: BTreeSet<&WorkspacePath> = chosen.iter().map(|hunk| &hunk.path).collect();
             format!("{word}: {} hunks in {} files", chosen.len(), paths.len())
         };
-        Ok((files, said))
+        Ok((files, if unfit == 0 { said } else { format!("{said}; {unfit} no longer fit and stay pending") }))
     }
 }
 
-/// The hunks that a target names and the wish can be for.
+/// The hunks that a target names and the wish can be for, and how many it would mean but cannot be had.
 fn choose<'a>(
     hunks: &'a [ReviewHunk],
     wish: &Wish,
     id: &TaskId,
     decisions: &BTreeMap<HunkId, crate::domain::task::state::Decided>,
-) -> Result<Vec<&'a ReviewHunk>, Refusal> {
+) -> Result<(Vec<&'a ReviewHunk>, usize), Refusal> {
     let next = format!("planwright review {id} --all");
     let nothing = |what: &str| Err(refuse(RefusalKind::WrongState, what.to_owned(), next.clone()));
     let (target, undo) = match wish {
@@ -172,8 +172,23 @@ fn choose<'a>(
             hunks.iter().filter(candidate).filter(certain).collect()
         }
     };
+    // Who names a file, a step or all means what can be had; what no longer fits stays pending and is seen in the review.
+    let (fitting, unfit): (Vec<&ReviewHunk>, Vec<&ReviewHunk>) =
+        chosen.iter().copied().partition(|hunk| hunk.state != HunkState::Touched);
+    let broad = matches!(target, Target::File(_) | Target::Step(_) | Target::All);
+    let left = broad && matches!(wish, Wish::Accept(_)) && !fitting.is_empty();
+    let (chosen, unfit) = if left { (fitting, unfit.len()) } else { (chosen, 0) };
     if chosen.is_empty() {
-        return nothing(if undo { "there is no decision to take back" } else { "no hunk waits for this decision" });
+        let whose = match target {
+            Target::File(path) => format!(" in {path}"),
+            Target::Step(step) => format!(" of step {step}"),
+            Target::Hunks(_) | Target::All => String::new(),
+        };
+        return nothing(&if undo {
+            format!("there is no decision{whose} to take back")
+        } else {
+            format!("no hunk{whose} waits for this decision")
+        });
     }
     if let Wish::Accept(_) = wish
         && let Some(touched) = chosen.iter().find(|hunk| hunk.state == HunkState::Touched)
@@ -187,7 +202,7 @@ fn choose<'a>(
             format!("planwright review {id} shows both sides; reject it, or bring its place back and accept it"),
         ));
     }
-    Ok(chosen)
+    Ok((chosen, unfit))
 }
 
 /// Writes file by file. What was written before a fault stays, and the answer says what was not; a halt says that the

@@ -7,10 +7,15 @@
 
 mod support;
 
+mod agent;
 mod bytes;
 mod edges;
+mod edit;
+mod failure;
+mod faults;
 mod input;
 mod oracle;
+mod planner;
 mod processes;
 mod readme;
 mod rights;

@@ -98,8 +98,7 @@ fn whoever_waits_takes_over_from_a_host_that_is_killed() {
     let (project, task) = (&waiting.project, waiting.task.as_str());
     let host = waiting.host();
     let second = Beside::start(project, &["run", task]);
-    // It is attached once the host has told it where the task stands; a status of ours is answered after it.
-    until("the second is attached", || attached(second.pid()));
+    until("the host has answered the second", || second.said_so_far().contains("it goes on"));
     host.signal(Signal::KILL);
     assert_eq!(host.end().code, None);
     until("the check runs again", || waiting.starts() == 2);
@@ -108,20 +107,6 @@ fn whoever_waits_takes_over_from_a_host_that_is_killed() {
     assert!(said.err.contains("the process that ran this task is gone"), "{said:?}");
     project.run(&["accept", task, "--all"]).exits(0).says(&["verified"]);
     assert_eq!(project.read("src/lib.rs"), LIB.replace("total", "sum_of"));
-}
-
-/// It has a connected Unix socket.
-fn attached(pid: u32) -> bool {
-    let Ok(fds) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-    let own: Vec<String> = fds
-        .filter_map(|fd| Some(std::fs::read_link(fd.ok()?.path()).ok()?.to_str()?.to_owned()))
-        .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
-        .collect();
-    let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    // The sixth column is the state, 03 when connected; the seventh the inode.
-    table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|columns| {
-        columns.get(5) == Some(&"03") && columns.get(6).is_some_and(|inode| own.iter().any(|own| own == inode))
-    })
 }
 
 #[test]
@@ -134,7 +119,8 @@ fn a_newer_database_is_read_and_not_written() {
     project.run(&["tasks"]).exits(0).says(&[&task]);
     project.run(&["doctor"]).exits(0).says(&["newer planwright", "9999"]);
     for arguments in [["run", &task].as_slice(), &["abandon", &task], &["plan", "another goal"]] {
-        project.run(arguments).exits(1).says(&["newer", "planwright"]);
+        // A limit, so that a command that waits for ever fails here and not at somebody else's patience.
+        Beside::start(&project, arguments).end().exits(1).says(&["newer", "planwright"]);
     }
     assert!(std::fs::read(&database).unwrap() == before, "a newer database was written to");
     assert_eq!(project.read("src/lib.rs"), LIB);
@@ -153,7 +139,7 @@ fn a_corrupt_database_is_kept_and_work_goes_on() {
         drop(std::fs::remove_file(database.with_file_name(log)));
     }
     let said = project.run(&["tasks"]).exits(0);
-    assert!(said.err.contains("damaged"), "an empty list without a word looks like a loss: {said:?}");
+    assert!(said.err.contains("was damaged"), "an empty list without a word looks like a loss: {said:?}");
     let kept = std::fs::read_dir(database.parent().unwrap())
         .unwrap()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -161,6 +147,7 @@ fn a_corrupt_database_is_kept_and_work_goes_on() {
         .expect("the damaged database is kept");
     assert!(std::fs::read(database.with_file_name(&kept)).unwrap() == bytes, "byte for byte");
     assert!(said.err.contains(&kept), "{said:?}");
+    project.run(&["doctor"]).exits(0).says(&["a damaged database is kept", &kept]);
     let task = project.approved("Rename total", &PLAN.replace("\n### wait: Wait\n\n- check: `sh wait.sh`\n", ""));
     project.run(&["run", &task]).exits(3);
     project.run(&["accept", &task, "--all"]).exits(0);

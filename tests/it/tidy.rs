@@ -174,7 +174,9 @@ fn what_is_skipped_is_heard() {
 #[test]
 fn no_file_is_forgotten() {
     none(Crate::load().forgotten.clone());
-    none(Crate::of(rust_files("tests/it"), "tests/it").forgotten);
+    for tests in ["tests/it", "tests/bench"] {
+        none(Crate::of(rust_files(tests), tests).forgotten);
+    }
 }
 
 #[test]

@@ -110,12 +110,11 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             if let Some(gate) = task.gates.iter_mut().find(|known| &known.id == gate) {
                 gate.decided = Some(decision);
                 let (work, ask) = (gate.work.clone(), gate.ask.clone());
-                match (&work, ask) {
+                if let (Work::Step(step), Ask::Failed { cause, message }) = (&work, ask) {
                     // It is over whatever the answer; a yes is followed by the event that skips it.
-                    (Work::Step(step), Ask::Failed { cause, message }) => {
-                        set(task, step, StepState::Blocked { cause, message });
-                    }
-                    _ => under_way_again(task, &work, *at),
+                    set(task, step, StepState::Blocked { cause, message });
+                } else {
+                    under_way_again(task, &work, *at);
                 }
             }
         }

@@ -77,10 +77,15 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     let (hunks, files) = (text::counted(hunks, "hunk"), text::counted(proposal.files.len(), "file"));
     let mut summary = format!("{hunks} in {files}");
     if !unread.is_empty() {
-        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
+        let said = format!("not looked at: {}", unread.join("; "));
+        run.line(format!("{}: {said}", step.id));
+        summary.push_str(&format!("; {said}"));
     }
     if !left.is_empty() {
         summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
+    }
+    if !unread.is_empty() {
+        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
     }
     finish(run, step, setting, summary).await
 }
@@ -105,8 +110,9 @@ async fn transform(
     // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
     // than the texts it changes.
     let whole = matches!(rule, Rule::Rename { .. });
-    for file in listed.into_iter().filter(|file| whole || plan.may_write(id, file.path.as_str())) {
-        if paths::is_secret(&file.path) {
+    for file in listed {
+        let own = plan.may_write(id, file.path.as_str());
+        if !(whole || own) || paths::is_secret(&file.path) {
             continue;
         }
         let user = match world.workspace.read(&file.path).await {
@@ -114,7 +120,7 @@ async fn transform(
             // What is no text is not what a rule could change.
             Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
             Err(refusal) => {
-                unread.push(refusal.to_string());
+                unread.extend(own.then(|| refusal.to_string()));
                 continue;
             }
         };

@@ -1,5 +1,6 @@
 //! What the tests of the whole program share.
 
+pub mod model;
 pub mod project;
 pub mod running;
 pub mod source;
