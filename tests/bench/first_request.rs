@@ -19,6 +19,7 @@ pub fn rows() -> Vec<Row> {
     let base = keep.path().canonicalize().unwrap();
     let (root, state, cache) = (base.join("work"), base.join("state"), base.join("cache"));
     project::write(&root);
+    std::fs::write(base.join("config.toml"), "").unwrap();
     let git = Command::new("git").args(["init", "-q"]).current_dir(&root).status().unwrap();
     assert!(git.success());
     let born = Instant::now();
@@ -44,7 +45,7 @@ pub fn rows() -> Vec<Row> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
         command.args(words).current_dir(&root);
         command.env("PLANWRIGHT_STATE_DIR", &state).env("PLANWRIGHT_CACHE_DIR", &cache);
-        command.env("PLANWRIGHT_CONFIG", base.join("no-config.toml"));
+        command.env("PLANWRIGHT_CONFIG", base.join("config.toml"));
         command.env("OPENAI_BASE_URL", &url).env("OPENAI_MODEL", MODEL);
         command.env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY");
         command
