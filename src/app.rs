@@ -221,8 +221,7 @@ impl Port for Joined {
 }
 
 async fn join(site: &Arc<Site>, running: &Arc<Mutex<Option<Running>>>) -> Result<Handle, Refusal> {
-    let former = host::holder(&site.state);
-    host::join(&site.state, "terminal", || {
+    host::join(&site.state, "terminal", |former| {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.
@@ -250,6 +249,8 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     let (store, opened) = Sqlite::open(&site.state.database(), &site.state.blobs())
         .map_err(|fault: StoreFault| broken(fault.to_string()))?;
     let store: Arc<dyn Store> = Arc::new(store);
+    #[cfg(feature = "testing")]
+    let store = crate::testing::failpoint::wrap(store);
     let mut remarks = remarks(site, &opened);
     if let (Opened::SetAside { .. }, Some(said)) = (&opened, opened.remark()) {
         site.urgent.lock().unwrap_or_else(PoisonError::into_inner).push(said);

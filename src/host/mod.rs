@@ -121,12 +121,13 @@ impl Drop for Hosting {
 }
 
 /// Becomes host of a root, or attaches to the process that is. `client` is how this process is called to others;
-/// `start` runs the engine, and is called only once this process has the lock.
+/// `start` runs the engine, and is called only once this process has the lock, with whoever had it last: one that was
+/// killed has left its commands running.
 ///
 /// # Errors
 /// What `start` refuses; `Held` where the holder is stopped, does not answer within two seconds, or is of another
 /// release; `Broken` where the state folder cannot be used.
-pub async fn join<F>(state: &StateDir, client: &str, start: impl FnOnce() -> F) -> Result<Handle, Refusal>
+pub async fn join<F>(state: &StateDir, client: &str, start: impl FnOnce(Option<Holder>) -> F) -> Result<Handle, Refusal>
 where
     F: Future<Output = Result<EngineHandle, Refusal>>,
 {
@@ -156,17 +157,23 @@ where
     }
 }
 
-async fn host<F>(state: &StateDir, client: &str, mut lock: Lock, start: impl FnOnce() -> F) -> Result<Handle, Refusal>
+async fn host<F>(
+    state: &StateDir,
+    client: &str,
+    mut lock: Lock,
+    start: impl FnOnce(Option<Holder>) -> F,
+) -> Result<Handle, Refusal>
 where
     F: Future<Output = Result<EngineHandle, Refusal>>,
 {
     let (ready, engine) = watch::channel(None);
     let (socket, listener) = listen(state).map_err(|error| broken(state, &error))?;
+    let former = lock::read(&state.lock());
     lock.note(&Holder::this(socket.clone(), client)).map_err(|error| broken(state, &error))?;
     let serving = tokio::spawn(serve::serve(listener, engine)).abort_handle();
     // From here on an early return lets go of lock and socket again.
     let hosting = Arc::new(Hosting { socket, serving, _lock: lock });
-    let engine = start().await?;
+    let engine = start(former).await?;
     ready.send_replace(Some(engine.clone()));
     Ok(Handle::Local(engine, hosting))
 }

@@ -29,7 +29,7 @@ impl Place {
     }
 
     async fn join(&self, client: &str) -> Result<Handle, Refusal> {
-        within(join(&self.state, client, || async { Ok(engine()) })).await
+        within(join(&self.state, client, |_| async { Ok(engine()) })).await
     }
 
     /// A raw connection that has said hello.
@@ -142,7 +142,7 @@ fn child_that_is_host() {
     let root = PathBuf::from(std::env::var_os("PLANWRIGHT_TEST_ROOT").unwrap());
     let state = StateDir::for_root(&state, &root).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let hosting = runtime.block_on(join(&state, "the child", || async { Ok(engine()) })).unwrap();
+    let hosting = runtime.block_on(join(&state, "the child", |_| async { Ok(engine()) })).unwrap();
     assert!(hosting.is_host());
     let mut sleeper = Command::new("sleep")
         .arg("1000")
@@ -420,7 +420,7 @@ async fn a_client_that_does_not_read_holds_nobody_up() {
 async fn a_start_that_fails_gives_the_lock_back() {
     let place = Place::new();
     let refusal = Refusal { kind: RefusalKind::Broken, message: "no database".to_owned(), next: "make one".to_owned() };
-    let failing = || async { Err(refusal.clone()) };
+    let failing = |_| async { Err(refusal.clone()) };
     assert_eq!(join(&place.state, "first", failing).await.err(), Some(refusal.clone()));
     assert_eq!(holder(&place.state), None);
     assert!(place.join("second").await.unwrap().is_host());

@@ -8,6 +8,8 @@ pub mod memory_store;
 
 pub use memory_store::MemoryStore;
 pub mod clock;
+#[cfg(feature = "testing")]
+pub mod failpoint;
 pub mod memory_model;
 pub mod memory_workspace;
 pub mod projection;

@@ -101,7 +101,8 @@ impl Fold {
 
     fn intended(&mut self, effect: &EffectId, what: &Intent) {
         let text = match what {
-            Intent::Model { model, .. } => format!("asked {model}"),
+            // The answer says which model gave it; a name that the server chooses is not known before the first one.
+            Intent::Model { .. } => "asked a model".to_owned(),
             Intent::Tool { tool, arguments } => format!("tool {tool} {arguments}"),
             Intent::Snapshot => "looked".to_owned(),
             Intent::Transform => "transformed".to_owned(),

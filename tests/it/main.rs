@@ -14,6 +14,7 @@ mod edit;
 mod failure;
 mod faults;
 mod input;
+mod kills;
 mod oracle;
 mod planner;
 mod processes;

@@ -20,3 +20,6 @@ pub use action::{Action, Actor};
 pub use event::{Event, Recorded};
 pub use journal::Journal;
 pub use state::{StepState, Task};
+
+#[cfg(test)]
+mod tests;

@@ -143,6 +143,8 @@ pub(super) struct Scene {
     document: Option<&'static str>,
     /// Ambiguous effects that a person was asked about.
     pub(super) doubts: BTreeSet<EffectId>,
+    /// The person allows the count for the whole plan, and says "stop" where a crash left doubt.
+    pub(super) wary: bool,
     /// The task's state as the last life's desk showed it.
     seen: Option<Task>,
 }
@@ -209,6 +211,7 @@ impl Scene {
             clock: ManualClock::new().auto_advance(Duration::from_secs(600)),
             document,
             doubts: BTreeSet::new(),
+            wary: false,
             seen: None,
         }
     }
@@ -280,7 +283,8 @@ impl Scene {
             return Wish::Act(Action::Plan { goal, document: self.document.map(str::to_owned) });
         };
         let task = Which::TheOnlyOne;
-        if seen.task.is_over() {
+        let blocked = matches!(seen.state, TaskState::Blocked { .. }) && seen.task.open_gates().next().is_none();
+        if seen.task.is_over() || (self.wary && blocked) {
             return Wish::Over;
         }
         if seen.task.approval.is_none() {
@@ -311,12 +315,21 @@ impl Scene {
         let (answer, comment) = match &gate.ask {
             Ask::Ambiguous { effect, .. } => {
                 self.doubts.insert(effect.clone());
+                if self.wary {
+                    return Action::Gate {
+                        task: Which::TheOnlyOne,
+                        gate: Some(gate.id.clone()),
+                        answer: GateAnswer::Deny,
+                        comment: None,
+                    };
+                }
                 let happened = self.arena.log().iter().any(|run| &run.effect == effect && run.finished);
                 (if happened { GateAnswer::Happened } else { GateAnswer::Allow }, None)
             }
             Ask::Command { command, .. } if command.argv.iter().any(|word| word == "tools/check") => {
                 (GateAnswer::AllowForPlan, None)
             }
+            Ask::Command { outside: false, .. } if self.wary => (GateAnswer::AllowForPlan, None),
             Ask::Command { .. } => (GateAnswer::Allow, None),
             Ask::Person { .. } => (GateAnswer::Allow, Some("it is".to_owned())),
             Ask::Changed { .. } | Ask::Exceeds { .. } | Ask::Failed { .. } | Ask::Question { .. } => {

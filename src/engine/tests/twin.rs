@@ -166,15 +166,14 @@ async fn a_task_that_nobody_kills_ends_as_it_should() {
     //- src/made.rs
     "#);
     let told = |what: &str| undisturbed.projection.lines().filter(|line| line.contains(what)).count();
-    let seen =
-        ["began", "repair round", "may [", "outside", "asked memory/scripted", "review: wrote", "closed: Verified"]
-            .map(|what| format!("{what}: {}", told(what)));
+    let seen = ["began", "repair round", "may [", "outside", "asked a model", "review: wrote", "closed: Verified"]
+        .map(|what| format!("{what}: {}", told(what)));
     insta::assert_snapshot!(seen.join("\n"), @"
     began: 10
     repair round: 1
     may [: 8
     outside: 2
-    asked memory/scripted: 5
+    asked a model: 5
     review: wrote: 3
     closed: Verified: 1
     ");
@@ -215,4 +214,17 @@ fn a_kill_while_a_plan_is_made_changes_nothing() {
 fn a_kill_during_the_recovery_from_a_kill_changes_nothing() {
     let deaths = everywhere(Some(PARALLEL), &[None, Some(1), Some(2), Some(3)]);
     assert!(deaths > 80, "{deaths} deaths");
+}
+
+#[tokio::test]
+async fn a_no_to_what_a_crash_left_in_doubt_holds_although_the_command_is_allowed_for_the_plan() {
+    let journal = undisturbed(Some(PLAN)).await.journal;
+    let is_count =
+        |event: &Event| matches!(event, Event::Intended { what: Intent::Command { repeatable: false, .. }, .. });
+    let stop = journal.iter().position(is_count).unwrap() + 1;
+    let mut scene = Scene::new(Some(PLAN));
+    scene.wary = true;
+    assert_eq!(scene.live(Some(u64::try_from(stop).unwrap()), false).await, End::Died);
+    assert_eq!(scene.live(None, true).await, End::Finished);
+    assert_eq!((scene.doubts.len(), scene.arena.runs("tools/tally")), (1, 0));
 }
