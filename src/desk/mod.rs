@@ -25,8 +25,8 @@ use crate::domain::change::{Decision, Flag, HunkState};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::problem::Problem;
+use crate::domain::task::Journal;
 use crate::domain::task::action::Actor;
-use crate::domain::task::event::Recorded;
 use crate::domain::task::facts::Rung;
 use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::Task;
@@ -64,7 +64,7 @@ pub struct Dossier {
     /// The one word for it.
     pub state: TaskState,
     /// Every event.
-    pub journal: Arc<Vec<Arc<Recorded>>>,
+    pub journal: Journal,
     /// The plan document as it stands on disk.
     pub page: Option<Arc<Page>>,
     /// The texts of the revisions, oldest first.

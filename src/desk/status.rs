@@ -9,10 +9,10 @@ use super::view::*;
 use super::words;
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
+use crate::domain::task::Journal;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
-use std::sync::Arc;
 
 /// Errors that a failure report shows; the timeline has the rest.
 const ERRORS: usize = 3;
@@ -197,11 +197,11 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
 }
 
 /// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
+fn tried(journal: &Journal, of: &Work) -> Vec<String> {
     let is_of = |step: &StepId| matches!(of, Work::Step(id) if id == step);
     let mut lines = Vec::new();
     let mut rounds = 0;
-    for recorded in journal {
+    for recorded in journal.iter() {
         let event = &recorded.event;
         if let Event::Began { work, .. } = event
             && work == of
@@ -240,7 +240,7 @@ fn outcome_in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn errors(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
+fn errors(journal: &Journal, of: &Work) -> Vec<String> {
     journal.iter().rev().filter_map(|recorded| error(&recorded.event, of)).take(ERRORS).collect()
 }
 

@@ -10,13 +10,13 @@ use super::view::{Row, RowClass, TimelineView, by};
 use super::words;
 use crate::domain::change::Decision;
 use crate::domain::ids::*;
+use crate::domain::task::Journal;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::asked;
 use crate::domain::task::state::Gate;
 use crate::domain::text::counted;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The rows of one mode.
 pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
@@ -51,10 +51,10 @@ struct Said {
     command: bool,
 }
 
-fn rows(journal: &[Arc<Recorded>]) -> Vec<Row> {
+fn rows(journal: &Journal) -> Vec<Row> {
     let mut memory = Memory::default();
     let mut rows: Vec<Row> = Vec::new();
-    for recorded in journal {
+    for recorded in journal.iter() {
         if let Event::Intended { effect, what, .. } = &recorded.event {
             memory.intents.insert(effect.clone(), rows.len());
             let why = memory.why(&effect.work, what);

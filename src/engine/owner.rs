@@ -117,6 +117,11 @@ impl Owner {
                     let _asker_gone = done.send(());
                     break;
                 }
+                // A line changes nothing that a desk shows.
+                Some(Input::Line { task, line }) => {
+                    self.line(&task, line);
+                    continue;
+                }
                 Some(input) => self.take(input).await,
             }
             if !between {
@@ -154,7 +159,6 @@ impl Owner {
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
-            Input::Line { task, line } => self.line(&task, line),
             Input::Changed(paths) => {
                 for case in self.cases.values_mut() {
                     case.stale |= case.proposals.iter().flat_map(|p| &p.files).any(|file| paths.contains(&file.path));
@@ -166,7 +170,7 @@ impl Owner {
                     self.advance(&id).await;
                 }
             }
-            Input::Stop(_) => {}
+            Input::Stop(_) | Input::Line { .. } => {}
         }
     }
 
@@ -499,7 +503,7 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
-        let desk = publish::desk(&self.world, &self.order, &self.cases);
+        let desk = publish::desk(&self.world, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }
 }

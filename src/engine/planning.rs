@@ -91,14 +91,14 @@ async fn gather(run: &mut Run) -> Result<Result<Gathered, String>, Halt> {
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
             let context = start::context(&world, &goal, &[], &Default::default()).await;
-            let detected = start::detected(&world, &goal).await;
+            let listed = world.workspace.list().await;
+            let detected = start::detected(&world, &goal, &listed).await;
             let mut references = Vec::new();
             for path in &goal.references {
                 if let Ok(Entry::File { text, .. }) = world.workspace.read(path).await {
                     references.push((path.to_string(), text.to_string()));
                 }
             }
-            let listed = world.workspace.list().await;
             let mut files: Vec<String> = listed.iter().take(FILES_NAMED).map(|file| file.path.to_string()).collect();
             if listed.len() > FILES_NAMED {
                 files.push(format!("… and {} more", listed.len() - FILES_NAMED));

@@ -37,8 +37,8 @@ impl Owner {
     }
 }
 
-/// The snapshot of all cases.
-pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Case>) -> Desk {
+/// The snapshot of all cases; `former` is the last one.
+pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Case>, former: &Desk) -> Desk {
     let place = Surroundings {
         root: world.workspace.root().to_path_buf(),
         model: world.model.info(),
@@ -46,8 +46,24 @@ pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Cas
         remarks: world.remarks.clone(),
     };
     let now = world.clock.now();
-    let tasks = order.iter().filter_map(|id| cases.get(id)).map(|case| Arc::new(dossier(case, now))).collect();
-    Desk { place, tasks }
+    let tasks = order.iter().enumerate().filter_map(|(at, id)| {
+        let case = cases.get(id)?;
+        // Tasks are listed in the order of opening and stay listed, so each has its place.
+        let known = former.tasks.get(at).filter(|known| still_says(known, case));
+        Some(known.cloned().unwrap_or_else(|| Arc::new(dossier(case, now))))
+    });
+    Desk { place, tasks: tasks.collect() }
+}
+
+/// A task that is over says the same at any time, as long as it is made of the same parts; the finished tasks of a
+/// workspace are many, and the one at work publishes at each event.
+fn still_says(known: &Dossier, case: &Case) -> bool {
+    let same_page = match (&known.page, &case.page) {
+        (Some(known), Some(page)) => Arc::ptr_eq(known, page),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    case.task.is_over() && same_page && Arc::ptr_eq(&known.task, &case.task) && Arc::ptr_eq(&known.hunks, &case.hunks)
 }
 
 fn dossier(case: &Case, now: Time) -> Dossier {

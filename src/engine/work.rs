@@ -13,6 +13,7 @@ use super::input::{Input, Ticket};
 use super::world::World;
 use crate::domain::ids::*;
 use crate::domain::plan::Command;
+use crate::domain::task::Journal;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Usage;
@@ -310,9 +311,9 @@ impl Run {
 }
 
 /// The facts that the journal has of the present attempt at some work.
-fn facts_of(journal: &[Arc<Recorded>], work: &Work) -> VecDeque<Event> {
+fn facts_of(journal: &Journal, work: &Work) -> VecDeque<Event> {
     let mut facts = VecDeque::new();
-    for recorded in journal {
+    for recorded in journal.iter() {
         match &recorded.event {
             Event::Began { work: begun, .. } if begun == work => facts.clear(),
             Event::Proposed { step, .. } | Event::Repairing { step, .. } if work == &Work::Step(step.clone()) => {

@@ -5,10 +5,10 @@
 
 use crate::domain::ids::*;
 use crate::domain::plan::{ApprovedPlan, Step, StepKind};
-use crate::domain::task::event::{Event, Outcome, Payload, Recorded};
+use crate::domain::task::Journal;
+use crate::domain::task::event::{Event, Outcome, Payload};
 use crate::engine::work::{self, Run};
 use crate::engine::world::World;
-use std::sync::Arc;
 
 /// Characters of a summary that later steps see: two or three sentences.
 const SUMMARY: usize = 400;
@@ -25,9 +25,9 @@ pub(in crate::engine) struct Finished {
 }
 
 /// The steps of the plan that are done, in the order in which they ended first (C6).
-pub(super) fn finished(journal: &[Arc<Recorded>], plan: &ApprovedPlan) -> Vec<Finished> {
+pub(super) fn finished(journal: &Journal, plan: &ApprovedPlan) -> Vec<Finished> {
     let mut all: Vec<Finished> = Vec::new();
-    for recorded in journal {
+    for recorded in journal.iter() {
         if let Event::Ended { work: Work::Step(id), outcome: Outcome::Done { summary, .. }, .. } = &recorded.event {
             let Some(step) = plan.step(id) else { continue };
             let most = if let StepKind::Explore(_) = step.kind { FINDINGS } else { SUMMARY };
@@ -68,7 +68,7 @@ pub(super) async fn keep(run: &Run, step: &Step, found: &str) {
 }
 
 /// What failed in the step's former attempt.
-pub(super) fn learnt(journal: &[Arc<Recorded>], step: &StepId) -> Option<String> {
+pub(super) fn learnt(journal: &Journal, step: &StepId) -> Option<String> {
     journal.iter().rev().find_map(|recorded| match &recorded.event {
         Event::Ended { work: Work::Step(id), outcome, .. } if id == step => match outcome {
             Outcome::Failed { cause, message, .. } | Outcome::Blocked { cause, message } => {

@@ -108,8 +108,9 @@ async fn transform(
     // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
     // than the texts it changes.
     let whole = matches!(rule, Rule::Rename { .. });
-    for file in listed.into_iter().filter(|file| whole || plan.may_write(id, file.path.as_str())) {
-        if paths::is_secret(&file.path) {
+    for file in listed {
+        let own = plan.may_write(id, file.path.as_str());
+        if !(whole || own) || paths::is_secret(&file.path) {
             continue;
         }
         let user = match world.workspace.read(&file.path).await {
