@@ -77,6 +77,9 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
         Ok(joined)
     })
     .await;
+    for said in site.urgent.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        cli::say_warning(io, &said);
+    }
     // The engine ends before the process does, so that what is in flight is dropped and not cut.
     let running = running.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(running) = running {
@@ -122,6 +125,8 @@ struct Site {
     cwd: PathBuf,
     state: StateDir,
     disk: Disk,
+    /// What a person must hear whatever they asked for.
+    urgent: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
@@ -132,7 +137,7 @@ impl Site {
         let root = Disk::open(cwd.clone(), config.dirs.state.value.clone()).map_err(broken)?.root().to_path_buf();
         let state = StateDir::for_root(&config.dirs.state.value, &root)?;
         let disk = Disk::open(root, state.folder().to_path_buf()).map_err(broken)?;
-        Ok(Site { config, environment, cwd, state, disk })
+        Ok(Site { config, environment, cwd, state, disk, urgent: Arc::default() })
     }
 
     /// The cache of this root, named as its state is.
@@ -247,13 +252,18 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     #[cfg(feature = "testing")]
     let store = crate::testing::failpoint::wrap(store);
     let mut remarks = remarks(site, &opened);
+    if let (Opened::SetAside { .. }, Some(said)) = (&opened, opened.remark()) {
+        site.urgent.lock().unwrap_or_else(PoisonError::into_inner).push(said);
+    }
     let cache = site.cache();
     let formatters =
         site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
     let limits =
         arena::Limits { output: site.config.limits.output_bytes.value.max(1 << 20), ..arena::Limits::default() };
-    let arena = CopyArena::new(site.disk.root(), &cache.join("views"), formatters, limits)
-        .map_err(|fault| broken(fault.to_string()))?;
+    let arena = CopyArena::new(site.disk.root(), &cache, formatters, limits).map_err(|fault| {
+        let next = "set PLANWRIGHT_CACHE_DIR to a folder of your own that can be written";
+        refuse(RefusalKind::Broken, fault.to_string(), next)
+    })?;
     let syntax = TreeSitter::with_index(Index::open(cache.join("symbols")));
     let model: Arc<dyn Model> = match &site.config.strong {
         None => Arc::new(NoModel),
@@ -340,6 +350,9 @@ async fn index(syntax: &Arc<TreeSitter>, disk: &Disk) {
 
 fn remarks(site: &Site, opened: &Opened) -> Vec<String> {
     let mut remarks: Vec<String> = opened.remark().into_iter().collect();
+    remarks.extend(kept_aside(site.state.folder()).map(|path| {
+        format!("a damaged database is kept as {}; remove it when nobody wants it any more", path.display())
+    }));
     if let Some(private) = &site.config.dirs.private {
         remarks.push(format!("there is no home directory; everything is kept in {}", private.display()));
     }
@@ -350,6 +363,15 @@ fn remarks(site: &Site, opened: &Opened) -> Vec<String> {
         );
     }
     remarks
+}
+
+/// Damaged databases of this workspace, without their logs.
+fn kept_aside(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    entries.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm")
+    })
 }
 
 /// What the model's module wants to know of the configuration.

@@ -351,12 +351,3 @@ pub trait Arena: Send + Sync {
     /// The hash of the view these entries give, without running anything.
     fn view(&self, overlay: Vec<(WorkspacePath, Entry)>) -> Fut<'_, Result<ContentHash, ArenaFault>>;
 }
-
-// ---------------------------------------------------------------------------------------------------------------
-// Notice
-
-/// Told after each change, so that whoever looks can look again. Must not block.
-pub trait Notice: Send + Sync {
-    /// Something of this task changed; `line` is a short human sentence for progress.
-    fn changed(&self, task: &TaskId, line: &str);
-}

@@ -1,20 +1,56 @@
 //! The project's formatter: text in, text out.
 //!
-//! Invariant: it sees nothing but the text (an empty folder, a scrubbed environment), and whatever goes wrong leaves
-//! the text as it is. Absent: a gate; the person configured the program, and only its changes inside the changed
+//! Invariant: it sees nothing but the text and its own settings (a folder with nothing else in it, a scrubbed
+//! environment), and whatever goes wrong leaves the text as it is. Absent: a gate; the person configured the program, and only its changes inside the changed
 //! items are kept.
 
 use super::Limits;
 use super::environment::scrubbed;
 use super::run::{Streams, end, spawn};
+use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::Command;
 use std::path::Path;
 use std::process::Stdio;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+/// Formatters whose settings are plain values, and the files these stand in. A settings file that can name code to load
+/// (prettier's, say) has no place here: nobody approved that code.
+const SETTINGS: [(&str, &[&str]); 1] = [("rustfmt", &["rustfmt.toml", ".rustfmt.toml"])];
+
+/// A settings file is a few lines; anything larger is something else.
+const SETTINGS_LIMIT: u64 = 64 * 1024;
+
+/// The nearest settings of the formatter, from the file's folder up to the root: without them it would have another
+/// opinion than the project's.
+pub(super) fn settings(root: &Path, path: &WorkspacePath, argv: &[String]) -> Option<Settings> {
+    let program = Path::new(argv.first()?).file_name()?;
+    let (_, names) = SETTINGS.iter().find(|(known, _)| program == *known)?;
+    let full = root.join(path.as_str());
+    let folders = full.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let at = folders.flat_map(|folder| names.iter().map(move |name| (*name, folder.join(name))));
+    at.filter_map(|(name, at)| {
+        // A link could lead anywhere.
+        let meta = at.symlink_metadata().ok()?;
+        if !meta.is_file() || meta.len() > SETTINGS_LIMIT {
+            return None;
+        }
+        Some(Settings { name, bytes: std::fs::read(&at).ok()? })
+    })
+    .next()
+}
+
+/// A settings file as it lies beside the text.
+pub(super) struct Settings {
+    name: &'static str,
+    bytes: Vec<u8>,
+}
+
 /// `None` = the program is missing, failed, took too long, or answered with no text.
-pub(super) async fn format(argv: &[String], text: &str, limits: Limits) -> Option<String> {
+pub(super) async fn format(argv: &[String], settings: Option<Settings>, text: &str, limits: Limits) -> Option<String> {
     let folder = tempfile::tempdir().ok()?;
+    if let Some(Settings { name, bytes }) = settings {
+        std::fs::write(folder.path().join(name), bytes).ok()?;
+    }
     let command = Command { argv: argv.to_vec(), dir: None, env: Vec::new() };
     let env = scrubbed(std::env::vars_os(), folder.path(), folder.path());
     let streams = Streams { stdin: Stdio::piped(), stdout: Stdio::piped(), stderr: Stdio::null() };

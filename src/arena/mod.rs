@@ -183,7 +183,8 @@ impl Arena for CopyArena {
         Box::pin(async move {
             let extension = path.extension()?;
             let (_, argv) = self.formatters.iter().find(|(known, _)| known == extension)?;
-            format::format(argv, text, self.limits).await
+            let settings = format::settings(&self.root, path, argv);
+            format::format(argv, settings, text, self.limits).await
         })
     }
 

@@ -475,3 +475,27 @@ async fn a_formatter_gets_the_text_and_nothing_else() {
         assert_eq!(got.as_deref(), expect, "{name}");
     }
 }
+
+#[tokio::test]
+async fn rustfmt_is_given_the_nearest_settings() {
+    let place = Place::new(&[("rustfmt.toml", "outer"), ("in/.rustfmt.toml", "inner"), ("in/deep/other.toml", "no")]);
+    std::os::unix::fs::symlink("/etc/hostname", place.ws.path().join("in/deep/rustfmt.toml")).unwrap();
+    let programs = tempfile::tempdir().unwrap();
+    let program = programs.path().join("rustfmt");
+    std::fs::write(&program, "#!/bin/sh\ncat > /dev/null; ls -A; cat .rustfmt.toml rustfmt.toml 2>/dev/null; exit 0\n")
+        .unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let formatters = vec![("rs".to_owned(), vec![program.to_str().unwrap().to_owned()])];
+    let arena = CopyArena::new(place.ws.path(), place.cache.path(), formatters, Limits::default()).unwrap();
+    let mut said = Vec::new();
+    for name in ["a.rs", "out/a.rs", "in/a.rs", "in/deep/a.rs"] {
+        let got = arena.format(&WorkspacePath::new(name).unwrap(), "text\n").await;
+        said.push(format!("{name}: {}", got.unwrap_or_default().replace('\n', " ")));
+    }
+    insta::assert_snapshot!(said.join("\n"), @"
+    a.rs: rustfmt.toml outer
+    out/a.rs: rustfmt.toml outer
+    in/a.rs: .rustfmt.toml inner
+    in/deep/a.rs: .rustfmt.toml inner
+    ");
+}

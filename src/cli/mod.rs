@@ -22,7 +22,7 @@ mod tests;
 
 pub use exit::Exit;
 pub use parse::{Needs, NotAnAction, Parsed, parse};
-pub use run::{say_not_an_action, say_refusal, serve};
+pub use run::{say_not_an_action, say_refusal, say_warning, serve};
 pub use terminal::Terminal;
 
 use crate::desk::{Query, View};

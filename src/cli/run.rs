@@ -132,7 +132,14 @@ pub fn say_refusal(io: &mut Terminal, refusal: &Refusal, as_json: bool) -> Exit 
     say_error(io, &kind, &refusal.message, &refusal.next, as_json, Exit::of_refusal(refusal))
 }
 
-fn say_error(io: &mut Terminal, kind: &str, message: &str, next: &str, as_json: bool, exit: Exit) -> Exit {
+/// Says something that was not asked for and must be heard.
+pub fn say_warning(io: &mut Terminal, message: &str) {
+    let mut paper = Paper::new();
+    paper.put(Tone::Warn, "warning: ").put(Tone::Plain, message).end();
+    io.remark(paper.text());
+}
+
+pub(super) fn say_error(io: &mut Terminal, kind: &str, message: &str, next: &str, as_json: bool, exit: Exit) -> Exit {
     if as_json {
         io.json(&json!({ "error": { "kind": kind, "message": message, "next": next } }));
         return exit;

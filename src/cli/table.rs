@@ -443,9 +443,9 @@ pub const ACTIONS: &[Row] = &[
         lsp: None,
         terminal: "tour",
         words: &[],
-        switches: &[],
+        switches: &[option("unpack", "DIR", "only write the sample project into a new folder, to try the commands on")],
         help: "the whole job on a sample project, with no model, no network and no configuration",
-        examples: &[""],
+        examples: &["", "--unpack till"],
     },
 ];
 

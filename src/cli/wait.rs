@@ -7,7 +7,6 @@ use super::exit::Exit;
 use super::render::{Paper, Tone};
 use super::{Port, Terminal, Update};
 use crate::desk::{Query, StatusView, View};
-use crate::domain::change::{Decision, HunkState};
 use crate::domain::ids::{TaskId, Time};
 use crate::domain::task::action::{Action, Refusal, RefusalKind, Which};
 use crate::domain::task::standing::TaskState;
@@ -22,11 +21,11 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A delay is sat out up to the longest that B5 makes by itself; a longer one is somebody's setting and ends the wait.
 const SAT_OUT: Duration = Duration::from_secs(11 * 60);
 
-/// Writing an accepted hunk is a matter of milliseconds; after this the terminal says so and leaves.
-const TO_DISK: Duration = Duration::from_secs(10);
-
 /// A host that dies again and again is not waited for.
 const JOINS: u32 = 5;
+
+/// So many looks in a row at a task that nothing here carries on, with no word of progress, are enough.
+const STILL: u32 = 10;
 
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +61,7 @@ pub async fn wait(
 ) -> Result<Waited, Refusal> {
     let begun = Instant::now();
     let mut updates = port.updates();
-    let mut joins = 0;
+    let (mut joins, mut still) = (0, 0);
     loop {
         let status = match status(port, task).await {
             Ok(status) => status,
@@ -77,14 +76,7 @@ pub async fn wait(
         let reached = match until {
             Until::Planned => status.state != TaskState::Planning,
             Until::Rest => rests(&status, (io.now)(), port.is_host()),
-            Until::Settled if settled(port, &status).await? => true,
-            Until::Settled if begun.elapsed() > TO_DISK && status.hunks.pending > 0 => {
-                say(io, "not everything that was decided is on disk yet");
-                true
-            }
-            // Nothing moves and nothing will: what is left to be judged waits for `run`.
-            Until::Settled if begun.elapsed() > TO_DISK && !status.busy => true,
-            Until::Settled => false,
+            Until::Settled => settled(&status),
         };
         if reached {
             drain(&mut updates, io, task, quiet);
@@ -94,10 +86,16 @@ pub async fn wait(
         if left.is_zero() {
             return leave(port, io, task, Exit::Over).await;
         }
+        let delayed = matches!(status.state, TaskState::Delayed { .. });
+        still = if port.is_host() && !status.busy && !delayed { still + 1 } else { 0 };
+        if still > STILL {
+            return Err(stands_still(task));
+        }
         let interrupt = io.interrupt.clone();
         tokio::select! {
             update = updates.recv() => match update {
                 Ok(update) => {
+                    still = 0;
                     if !quiet && &update.task == task {
                         say(io, &update.line);
                     }
@@ -114,6 +112,15 @@ pub async fn wait(
             }
             () = tokio::time::sleep(LOOK.min(left)) => {}
         }
+    }
+}
+
+/// The engine of this process has stopped carrying the task on, and a terminal would wait for ever.
+fn stands_still(task: &TaskId) -> Refusal {
+    Refusal {
+        kind: RefusalKind::Broken,
+        message: format!("nothing carries task {task} on in this process"),
+        next: format!("planwright timeline {task} says what came last; planwright resume {task} tries again"),
     }
 }
 
@@ -150,18 +157,11 @@ fn rests(status: &StatusView, now: Time, is_host: bool) -> bool {
     }
 }
 
-/// Every decision is in the text, and the checks that the last one starts have ended.
-async fn settled(port: &dyn Port, status: &StatusView) -> Result<bool, Refusal> {
-    let query = Query::Review { task: Which::Task(status.task.clone()), all: true };
-    let View::Review(review) = port.ask(query).await? else {
-        return Ok(true);
-    };
-    let carried_out = review.hunks.iter().all(|hunk| match (&hunk.decision, hunk.state) {
-        (Some((Decision::Accept, _)), HunkState::Open) | (Some((Decision::Undo, _)), HunkState::Accepted) => false,
-        (Some((Decision::Accept | Decision::Undo | Decision::Reject(_), _)) | None, _) => true,
-    });
+/// Nothing is being written, and the checks that the last decision started have ended. A decision is answered only when
+/// it is carried out; what the text says of former ones is the user's affair: they may have put a file back.
+fn settled(status: &StatusView) -> bool {
     let writing = status.in_flight.iter().any(|effect| effect.starts_with("review:"));
-    Ok(carried_out && !writing && status.state != TaskState::Verifying)
+    !writing && !(status.state == TaskState::Verifying && status.busy)
 }
 
 /// The host died: whoever takes its place goes on with what this terminal had asked for.

@@ -16,18 +16,25 @@ pub fn documentation() -> String {
 
 fn rows(schema: &Value, table: &Value, above: &str, page: &mut String) {
     let none = Map::new();
+    let mut tables: Vec<(&Value, String)> = Vec::new();
     for (name, value) in table.get("properties").and_then(Value::as_object).unwrap_or(&none) {
         let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
         let target = target(schema, value);
+        let meaning = value.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
         if target.get("properties").is_some() {
-            rows(schema, target, &key, page);
+            // A second table of the same shape, `fast` beside `strong`, is one row.
+            if let Some((_, like)) = tables.iter().find(|(known, _)| *known == target) {
+                let _infallible = writeln!(page, "| `{key}.…` | as `{like}.…` | {meaning} |");
+            } else {
+                rows(schema, target, &key, page);
+                tables.push((target, key));
+            }
             continue;
         }
         let (key, kind) = match target.get("additionalProperties") {
             Some(each) if each.is_object() => (format!("{key}.NAME"), kind(each)),
             Some(_) | None => (key, kind(target)),
         };
-        let meaning = value.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
         let _infallible = writeln!(page, "| `{key}` | {kind} | {meaning} |");
     }
 }

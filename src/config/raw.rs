@@ -60,13 +60,13 @@ pub struct RawModel {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawTimeouts {
-    /// To a connection.
+    /// Seconds to a connection.
     pub connect: Option<u64>,
-    /// To the first byte of an answer.
+    /// Seconds to the first byte of an answer.
     pub first_byte: Option<u64>,
-    /// Between two bytes.
+    /// Seconds between two bytes.
     pub idle: Option<u64>,
-    /// In all.
+    /// Seconds in all.
     pub total: Option<u64>,
 }
 
@@ -74,9 +74,9 @@ pub struct RawTimeouts {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawPrices {
-    /// Of the prompt.
+    /// US dollars per million tokens of the prompt.
     pub input: f64,
-    /// Of the answer.
+    /// US dollars per million tokens of the answer.
     pub output: f64,
 }
 

@@ -188,11 +188,10 @@ pub fn dossier(id: &str, events: Vec<(i64, Event)>, state: TaskState) -> Dossier
         steps: task.steps.iter().map(|run| (run.id.clone(), words(&run.id))).collect(),
         task: Arc::new(task),
         state,
-        journal: Arc::new(journal.into_iter().map(Arc::new).collect()),
+        journal: journal.into_iter().collect(),
         page: None,
         revisions: Arc::default(),
         hunks: Arc::default(),
-        requests: Arc::default(),
     }
 }
 

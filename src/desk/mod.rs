@@ -25,13 +25,12 @@ use crate::domain::change::{Decision, Flag, HunkState};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::problem::Problem;
+use crate::domain::task::Journal;
 use crate::domain::task::action::Actor;
-use crate::domain::task::event::Recorded;
 use crate::domain::task::facts::Rung;
 use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::Task;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -65,15 +64,13 @@ pub struct Dossier {
     /// The one word for it.
     pub state: TaskState,
     /// Every event.
-    pub journal: Arc<Vec<Arc<Recorded>>>,
+    pub journal: Journal,
     /// The plan document as it stands on disk.
     pub page: Option<Arc<Page>>,
     /// The texts of the revisions, oldest first.
     pub revisions: Arc<Vec<(RevisionRef, Arc<str>)>>,
     /// Hunks of the proposals in force, in the order of path and line, with what the text says of each.
     pub hunks: Arc<Vec<ReviewHunk>>,
-    /// The newest request to a model by each work, redacted, as a person reads it.
-    pub requests: Arc<BTreeMap<String, Arc<str>>>,
     /// What each step waits for, in the words of the vocabulary (`ready`, `waiting for policy`, `running`, …).
     pub steps: Vec<(StepId, String)>,
 }

@@ -1,18 +1,29 @@
 //! What the model saw, for someone who does not program.
 //!
-//! Invariant: the text is the request as it was journaled and redacted, not made anew. Absent: any request that was
-//! not sent.
+//! Invariant: a request that was sent, found in the journal by work and not made anew. Absent: its text; the journal
+//! names it by hash, and whoever answers reads it from the store when somebody asks.
 
 use super::Dossier;
 use super::view::PreviewView;
+use crate::domain::ids::ContentHash;
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::event::{Event, Intent};
+use std::collections::BTreeMap;
 
 /// The newest request of some work; without a name, of the work that asked last.
 pub fn view(dossier: &Dossier, work: Option<&str>) -> Result<PreviewView, Refusal> {
-    let works: Vec<String> = dossier.requests.keys().cloned().collect();
+    let mut sent: BTreeMap<String, ContentHash> = BTreeMap::new();
+    let mut last = None;
+    for recorded in dossier.journal.iter() {
+        if let Event::Intended { effect, what: Intent::Model { request, .. }, .. } = &recorded.event {
+            let work = effect.work.to_string();
+            sent.insert(work.clone(), request.clone());
+            last = Some(work);
+        }
+    }
+    let works: Vec<String> = sent.keys().cloned().collect();
     let work = match work {
-        Some(named) if dossier.requests.contains_key(named) => named.to_owned(),
+        Some(named) if sent.contains_key(named) => named.to_owned(),
         Some(named) => {
             return Err(Refusal {
                 kind: RefusalKind::NotFound,
@@ -23,22 +34,7 @@ pub fn view(dossier: &Dossier, work: Option<&str>) -> Result<PreviewView, Refusa
                 },
             });
         }
-        None => asked_last(dossier).or_else(|| works.first().cloned()).unwrap_or_else(|| "planning".to_owned()),
+        None => last.unwrap_or_else(|| "planning".to_owned()),
     };
-    Ok(PreviewView {
-        task: dossier.task.id.clone(),
-        text: dossier.requests.get(&work).map(|text| text.to_string()),
-        work,
-        works,
-    })
-}
-
-fn asked_last(dossier: &Dossier) -> Option<String> {
-    dossier.journal.iter().rev().find_map(|recorded| {
-        let Event::Intended { effect, what: Intent::Model { .. }, .. } = &recorded.event else {
-            return None;
-        };
-        let work = effect.work.to_string();
-        dossier.requests.contains_key(&work).then_some(work)
-    })
+    Ok(PreviewView { task: dossier.task.id.clone(), request: sent.get(&work).cloned(), text: None, work, works })
 }

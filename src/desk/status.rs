@@ -9,10 +9,10 @@ use super::view::*;
 use super::words;
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
+use crate::domain::task::Journal;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
-use std::sync::Arc;
 
 /// Errors that a failure report shows; the timeline has the rest.
 const ERRORS: usize = 3;
@@ -54,8 +54,12 @@ pub fn view(dossier: &Dossier) -> StatusView {
     }
 }
 
-/// A step, planning or acceptance runs, as against one that waits for a person or for its turn.
+/// A step, planning or acceptance runs, as against one that waits for a person or for its turn. In a task that is paused
+/// only what is in flight goes on; a step that was cut short stays under way in its journal, and nobody works on it.
 fn busy(task: &Task) -> bool {
+    if let Course::Paused { .. } = task.course {
+        return task.in_flight().next().is_some();
+    }
     let works = |progress: &Progress| progress.state == ProgressState::Running;
     let steps = task.steps.iter().any(|run| match &run.state {
         StepState::Running { .. } | StepState::Repairing { .. } => true,
@@ -200,11 +204,11 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
 }
 
 /// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
+fn tried(journal: &Journal, of: &Work) -> Vec<String> {
     let is_of = |step: &StepId| matches!(of, Work::Step(id) if id == step);
     let mut lines = Vec::new();
     let mut rounds = 0;
-    for recorded in journal {
+    for recorded in journal.iter() {
         let event = &recorded.event;
         if let Event::Began { work, .. } = event
             && work == of
@@ -243,7 +247,7 @@ fn outcome_in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn errors(journal: &[Arc<Recorded>], of: &Work) -> Vec<String> {
+fn errors(journal: &Journal, of: &Work) -> Vec<String> {
     journal.iter().rev().filter_map(|recorded| error(&recorded.event, of)).take(ERRORS).collect()
 }
 

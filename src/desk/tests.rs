@@ -3,7 +3,7 @@
 use super::fixture::*;
 use super::*;
 use crate::domain::task::action::{Refusal, Which};
-use crate::domain::task::event::{Ending, Event};
+use crate::domain::task::event::{Ending, Event, Intent};
 use crate::domain::task::standing::TaskState;
 use insta::assert_snapshot;
 
@@ -115,12 +115,19 @@ fn rejected_hunks_are_hidden_and_counted() {
 
 #[test]
 fn a_preview_is_of_the_work_that_asked_last() {
-    let mut dossier = dossier("k3xf", story(), TaskState::Running);
-    assert_eq!(preview::view(&dossier, None).unwrap().text, None);
-    dossier.requests =
-        Arc::new(BTreeMap::from([("planning".to_owned(), "P".into()), ("policy".to_owned(), "S".into())]));
-    assert_eq!(preview::view(&dossier, None).unwrap().text.as_deref(), Some("S"));
-    assert_eq!(preview::view(&dossier, Some("planning")).unwrap().text.as_deref(), Some("P"));
+    let quiet = dossier("k3xf", vec![(0, opened("g"))], TaskState::Running);
+    assert_eq!(preview::view(&quiet, None).unwrap().request, None);
+    let asks = |work: Work, n: u32, text: &str| {
+        let what = Intent::Model { model: "m".to_owned(), request: ContentHash::of(text) };
+        Event::Intended { effect: EffectId { work, attempt: 1, n }, what, request: ContentHash::of(text), reserve: 0 }
+    };
+    let policy = || Work::Step(StepId::new("policy"));
+    let asked = [(Work::Planning, 1, "P"), (policy(), 1, "S"), (policy(), 2, "T")];
+    let events = asked.map(|(work, n, text)| (i64::from(n), asks(work, n, text)));
+    let dossier = dossier("k3xf", [vec![(0, opened("g"))], events.to_vec()].concat(), TaskState::Running);
+    let seen = |work| preview::view(&dossier, work).unwrap().request;
+    assert_eq!(seen(None), Some(ContentHash::of("T")));
+    assert_eq!(seen(Some("planning")), Some(ContentHash::of("P")));
     let refusal = preview::view(&dossier, Some("tests")).unwrap_err();
     assert_eq!(refusal.next, "planwright preview k3xf planning | policy");
 }

@@ -10,12 +10,13 @@ use super::view::{Row, RowClass, TimelineView, by};
 use super::words;
 use crate::domain::change::Decision;
 use crate::domain::ids::*;
+use crate::domain::task::Journal;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::asked;
 use crate::domain::task::state::Gate;
+use crate::domain::text::counted;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The rows of one mode.
 pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
@@ -50,10 +51,10 @@ struct Said {
     command: bool,
 }
 
-fn rows(journal: &[Arc<Recorded>]) -> Vec<Row> {
+fn rows(journal: &Journal) -> Vec<Row> {
     let mut memory = Memory::default();
     let mut rows: Vec<Row> = Vec::new();
-    for recorded in journal {
+    for recorded in journal.iter() {
         if let Event::Intended { effect, what, .. } = &recorded.event {
             memory.intents.insert(effect.clone(), rows.len());
             let why = memory.why(&effect.work, what);
@@ -166,7 +167,7 @@ fn plain(recorded: &Recorded) -> Option<Row> {
         },
         Event::Approved { revision, upto, steps, actor, .. } => task(match upto {
             Some(upto) => format!("{revision} approved up to {upto} by {}", by(actor)),
-            None => format!("{revision} approved by {}, {} steps", by(actor), steps.len()),
+            None => format!("{revision} approved by {}, {}", by(actor), counted(steps.len(), "step")),
         }),
         Event::Began { work, attempt, because } => Row {
             recovery: because.as_ref().map(|because| format!("another attempt, because {because}")),
@@ -178,7 +179,8 @@ fn plain(recorded: &Recorded) -> Option<Row> {
         }
         Event::Proposed { step: id, generation, paths, hunks, lines, .. } => {
             let again = if *generation > 1 { format!(", generation {generation}") } else { String::new() };
-            step(id, format!("proposes {hunks} hunks in {} files, {lines} lines{again}", paths.len()))
+            let (hunks, files) = (counted(*hunks, "hunk"), counted(paths.len(), "file"));
+            step(id, format!("proposes {hunks} in {files}, {}{again}", counted(*lines, "line")))
         }
         Event::Withdrawn { step: id, reason } => {
             Row { why: Some(reason.clone()), ..step(id, "its proposal is withdrawn".to_owned()) }

@@ -305,7 +305,9 @@ pub struct PreviewView {
     pub task: TaskId,
     /// For which work.
     pub work: String,
-    /// The newest request as a person reads it; absent when no model was asked yet.
+    /// The newest request, as the store has it; absent when no model was asked yet.
+    pub request: Option<ContentHash>,
+    /// The same as a person reads it, secrets masked. The desk leaves it out; the engine's handle reads it.
     pub text: Option<String>,
     /// Every work that has one.
     pub works: Vec<String>,

@@ -7,6 +7,7 @@
 
 pub mod ids;
 pub mod problem;
+pub mod redact;
 pub mod symbols;
 pub mod text;
 

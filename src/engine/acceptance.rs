@@ -12,6 +12,7 @@ use crate::domain::plan::Check;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
+use crate::domain::text::counted;
 use crate::ports::{Durability, StoreFault};
 
 pub(super) use steps::Setting;
@@ -24,7 +25,7 @@ pub(super) async fn run(mut run: Run, setting: Option<Setting>) -> Result<Outcom
     let Some(setting) = setting else { return Err(Halt::Stopped) };
     let accept: Vec<Check> = setting.plan.plan().contract.accept.clone();
     let judged = checks::judge_all(&mut run, &accept, &setting).await?;
-    let summary = run.payload(format!("{} acceptance checks", accept.len())).await?;
+    let summary = run.payload(counted(accept.len(), "acceptance check")).await?;
     Ok(match judged.first() {
         None => Outcome::Done { verified: judged.verified, summary },
         Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem, ended: judged.ended },

@@ -105,7 +105,7 @@ impl Owner {
                 self.drive(id, Drive::Planned);
                 "the plan is being made".to_owned()
             }
-            Action::Gate { .. } => format!("noted; `planwright run {id}` goes on if nothing carries the task on now"),
+            Action::Gate { .. } => "noted".to_owned(),
             Action::Plan { .. }
             | Action::Approve { .. }
             | Action::Answer { .. }
@@ -114,7 +114,10 @@ impl Owner {
             | Action::Undo { .. } => String::new(),
         };
         self.advance(id).await;
-        Ok(Reply { task: id.clone(), message })
+        match self.cases.get(id).and_then(|case| case.stuck.clone()) {
+            Some(fault) => Err(broken(fault)),
+            None => Ok(Reply { task: id.clone(), message }),
+        }
     }
 
     /// Going on needs an approval, and the plan document as it was approved.
@@ -144,6 +147,7 @@ impl Owner {
     pub(super) fn drive(&mut self, id: &TaskId, how: Drive) {
         if let Some(case) = self.cases.get_mut(id) {
             case.drive = case.drive.max(how);
+            case.stuck = None;
         }
     }
 

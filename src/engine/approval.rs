@@ -5,16 +5,17 @@
 
 use super::actions::{broken, missing};
 use super::owner::Owner;
-use super::page::{study, versions};
+use super::page::{page_name, study, versions};
 use super::steps::item;
 use super::world::World;
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
-use crate::domain::plan::{self, ApprovedPlan, Plan, Rule, StepKind};
+use crate::domain::plan::{self, ApprovedPlan, Plan, Rule, StepKind, edit};
 use crate::domain::problem::Severity;
+use crate::domain::symbols::{Symbol, SymbolKind};
 use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
-use crate::domain::task::event::{Baseline, Event};
+use crate::domain::task::event::{Author, Baseline, Event};
 use crate::domain::task::state::Approval;
 use crate::ports::{Durability, StoreFault};
 
@@ -46,6 +47,8 @@ pub(super) async fn approve(
             format!("planwright show {id}, then planwright approve {id} --revision {}", page.revision),
         ));
     }
+    assume(owner, id, &page.text, &actor).await?;
+    let Some(case) = owner.cases.get(id) else { return Err(missing(id)) };
     let studied = study(&world, &page.text).await.about(case);
     let problems = studied.problems.clone();
     let plan = plan::approve::approve(studied.parsed.plan, studied.normal, revision.clone(), upto.clone(), &problems)
@@ -77,7 +80,7 @@ pub(super) async fn approve(
     owner.append(id, vec![event], Durability::Disk).await.map_err(broken)?;
     owner.advance(id).await;
     let scope = upto.map(|step| format!(" up to {step}")).unwrap_or_default();
-    Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}; planwright run {id} carries it out") })
+    Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}") })
 }
 
 impl Owner {
@@ -94,6 +97,55 @@ impl Owner {
             .collect();
         self.end_work(id, |work| changed.contains(work) || *work == Work::Acceptance);
     }
+}
+
+/// Questions that nobody answered become assumptions of a new revision (A1), which is what can then be approved: what
+/// the plan takes for granted must have been seen.
+///
+/// # Errors
+/// The refusal that names the new revision, if there was an open question.
+async fn assume(owner: &mut Owner, id: &TaskId, text: &str, actor: &Actor) -> Result<(), Refusal> {
+    let edits = edit::assume_unanswered(text);
+    if edits.is_empty() {
+        return Ok(());
+    }
+    let open = edit::questions(&plan::parse(text)).iter().filter(|question| question.answer.is_none()).count();
+    let text = edit::apply(text, &edits);
+    let world = owner.world.clone();
+    let Some(case) = owner.cases.get(id) else { return Err(missing(id)) };
+    let studied = study(&world, &text).await;
+    let digest = studied.normal.digest.short().to_owned();
+    let known = case.task.revisions.iter().rev().find(|known| known.name.digest == digest);
+    let newest = case.task.newest().map_or(0, |newest| newest.name.number);
+    let revision = match known {
+        Some(known) => known.name.clone(),
+        None => RevisionRef { number: newest.saturating_add(1), digest },
+    };
+    let name = page_name(&case.task);
+    if known.is_none() {
+        let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(broken)?;
+        let revised = Event::Revised {
+            revision: revision.clone(),
+            text: hash,
+            author: Author::Person(actor.clone()),
+            reason: "open questions became assumptions".to_owned(),
+            errors: studied.errors(),
+        };
+        owner.append(id, vec![revised], Durability::Disk).await.map_err(broken)?;
+    }
+    world
+        .workspace
+        .write_page(id, &name, &text)
+        .await
+        .map_err(|refusal| refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor"))?;
+    owner.read_page(id).await;
+    Err(refuse(
+        RefusalKind::Plan,
+        format!(
+            "{open} questions had no answer; they stand as `assume` items in {revision} now, and nothing was approved"
+        ),
+        format!("planwright show {id}, then planwright approve {id} --revision {revision}"),
+    ))
 }
 
 /// The approved plan of a stored approval.
@@ -122,7 +174,8 @@ async fn baselines(world: &World, plan: &Plan) -> Result<Vec<Baseline>, StoreFau
                     Some((path, name)) => WorkspacePath::new(path).ok().map(|path| (path, name.to_owned())),
                     None => {
                         let table = world.syntax.table();
-                        let mut holders = table.files.iter().filter(|(_, file)| file.named(symbol).next().is_some());
+                        let defines = |found: &Symbol| found.kind != SymbolKind::Impl;
+                        let mut holders = table.files.iter().filter(|(_, file)| file.named(symbol).any(defines));
                         holders.next().map(|(path, _)| (path.clone(), symbol.clone()))
                     }
                 };

@@ -7,9 +7,10 @@ use crate::desk::{Page, ReviewHunk};
 use crate::domain::change::{Decision, FileChange, Proposal};
 use crate::domain::ids::*;
 use crate::domain::plan::ApprovedPlan;
-use crate::domain::task::event::{Event, Recorded};
+use crate::domain::task::Journal;
+use crate::domain::task::event::{Event, Intent, Recorded};
 use crate::domain::task::evolve;
-use crate::domain::task::state::Task;
+use crate::domain::task::state::{Said, Task};
 use crate::ports::{Snapshot, StoreFault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub struct Case {
     /// The fold.
     pub task: Arc<Task>,
     /// Every event.
-    pub journal: Arc<Vec<Arc<Recorded>>>,
+    pub journal: Journal,
     /// The approved plan.
     pub plan: Option<Arc<ApprovedPlan>>,
     /// The plan document as last read.
@@ -55,18 +56,20 @@ pub struct Case {
     held: BTreeMap<ContentHash, Arc<Proposal>>,
     /// What the text says of their hunks.
     pub hunks: Arc<Vec<ReviewHunk>>,
-    /// The newest request of each work.
-    pub requests: Arc<BTreeMap<String, Arc<str>>>,
     /// Work of this process.
     pub live: BTreeMap<Work, Live>,
     /// How far it is carried on.
     pub drive: Drive,
+    /// Why the store has it stand still, until somebody has it carried on again.
+    pub stuck: Option<StoreFault>,
     /// The hunks must be derived again.
     pub stale: bool,
     /// One check at a time, in the order of asking (the lane).
     pub lane: Arc<tokio::sync::Mutex<()>>,
     /// The merged change set of the moment, for work under way.
     pub merged: watch::Sender<Arc<Merged>>,
+    /// What the person said so far, for work under way.
+    pub words: watch::Sender<Arc<Vec<Said>>>,
 }
 
 /// Snapshots are taken this often, in events: a task of 10,000 events opens by reading at most this many beyond one.
@@ -87,7 +90,7 @@ impl Case {
     /// # Errors
     /// The store failed, or the journal does not begin with the opening of a task.
     pub async fn load(world: &World, id: &TaskId) -> Result<Case, StoreFault> {
-        let journal: Vec<Arc<Recorded>> = world.store.events(id, 0).await?.into_iter().map(Arc::new).collect();
+        let journal: Journal = world.store.events(id, 0).await?.into_iter().collect();
         let snapshot = world.store.snapshot(id).await.ok().flatten();
         let last = journal.last().map_or(0, |last| last.seq);
         let kept = snapshot
@@ -95,61 +98,38 @@ impl Case {
             .and_then(|snapshot| serde_json::from_str::<Kept>(&snapshot.state).ok())
             .filter(|kept| kept.format == SNAPSHOT_FORMAT && &kept.task.id == id)
             .map(|kept| kept.task);
-        let mut task = match kept {
-            Some(task) => task,
-            None => journal
-                .first()
-                .and_then(|first| evolve::begin(id, first))
-                .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?,
-        };
+        let mut task =
+            match kept {
+                Some(task) => task,
+                None => journal.iter().next().and_then(|first| evolve::begin(id, first)).ok_or_else(|| {
+                    StoreFault::Broken(format!("the journal of {id} does not begin with its opening"))
+                })?,
+            };
         let known = task.seq;
         for recorded in journal.iter().filter(|recorded| recorded.seq > known) {
             evolve::evolve(&mut task, recorded);
         }
         let mut case = Case {
             task: Arc::new(task),
-            journal: Arc::new(journal),
+            journal,
             plan: None,
             page: None,
             revisions: Arc::default(),
             proposals: Vec::new(),
             held: BTreeMap::new(),
             hunks: Arc::default(),
-            requests: Arc::default(),
             live: BTreeMap::new(),
             drive: Drive::Shown,
+            stuck: None,
             stale: true,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
+            words: watch::Sender::new(Arc::default()),
         };
         case.fetch(world).await?;
         case.merged.send_replace(Arc::new(case.merge()));
+        case.words.send_replace(Arc::new(case.task.said.clone()));
         Ok(case)
-    }
-
-    /// A task that begins with these events.
-    ///
-    /// # Errors
-    /// The first event opens no task.
-    pub fn open(id: &TaskId, journal: Vec<Recorded>) -> Result<Case, StoreFault> {
-        let task = evolve::replay(id, &journal)
-            .ok_or_else(|| StoreFault::Broken(format!("the journal of {id} does not begin with its opening")))?;
-        Ok(Case {
-            task: Arc::new(task),
-            journal: Arc::new(journal.into_iter().map(Arc::new).collect()),
-            plan: None,
-            page: None,
-            revisions: Arc::default(),
-            proposals: Vec::new(),
-            held: BTreeMap::new(),
-            hunks: Arc::default(),
-            requests: Arc::default(),
-            live: BTreeMap::new(),
-            drive: Drive::Shown,
-            stale: false,
-            lane: Arc::default(),
-            merged: watch::Sender::new(Arc::default()),
-        })
     }
 
     /// Takes in what was appended.
@@ -158,31 +138,29 @@ impl Case {
     /// What the events name could not be read from the store.
     pub async fn take(&mut self, world: &World, recorded: &[Recorded]) -> Result<(), StoreFault> {
         let task = Arc::make_mut(&mut self.task);
-        let journal = Arc::make_mut(&mut self.journal);
-        let mut fetch = false;
+        let (mut fetch, mut decided, mut said) = (false, false, false);
         for one in recorded {
             evolve::evolve(task, one);
-            journal.push(Arc::new(one.clone()));
+            self.journal.push(one.clone());
             fetch |= names_content(&one.event);
-            self.stale |= touches_hunks(&one.event);
+            decided |= matches!(one.event, Event::HunkDecided { .. });
+            said |= matches!(one.event, Event::Said { .. });
+            self.stale |= touches_hunks(task, &one.event);
+        }
+        if said {
+            self.words.send_replace(Arc::new(self.task.said.clone()));
         }
         if fetch {
             self.fetch(world).await?;
         }
-        self.merged.send_replace(Arc::new(self.merge()));
+        if fetch || decided {
+            self.merged.send_replace(Arc::new(self.merge()));
+        }
         let before = self.task.seq.saturating_sub(u64::try_from(recorded.len()).unwrap_or(0));
         if before / SNAPSHOT_EVERY != self.task.seq / SNAPSHOT_EVERY {
             self.keep_snapshot(world).await?;
         }
         Ok(())
-    }
-
-    /// Reads again what the state names.
-    ///
-    /// # Errors
-    /// The store does not have it.
-    pub async fn refetch(&mut self, world: &World) -> Result<(), StoreFault> {
-        self.fetch(world).await
     }
 
     /// The change in force for each path: the last in merge order.
@@ -293,16 +271,33 @@ fn names_content(event: &Event) -> bool {
     )
 }
 
-/// The event may change what the text says of a hunk, or which hunks there are.
-fn touches_hunks(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Approved { .. }
-            | Event::Proposed { .. }
-            | Event::Withdrawn { .. }
-            | Event::StepSet { .. }
-            | Event::HunkDecided { .. }
-            | Event::Settled { .. }
-            | Event::Judged { .. }
-    )
+/// The event may change what the text says of a hunk, or which hunks there are. `task` has taken it in.
+fn touches_hunks(task: &Task, event: &Event) -> bool {
+    match event {
+        Event::Settled { effect, .. } => !is_harmless(task, effect),
+        _ => matches!(
+            event,
+            Event::Approved { .. }
+                | Event::Proposed { .. }
+                | Event::Withdrawn { .. }
+                | Event::StepSet { .. }
+                | Event::HunkDecided { .. }
+                | Event::Judged { .. }
+        ),
+    }
+}
+
+/// An effect that is known and cannot have written the user's files. Each turn settles two such; reading all changed
+/// files again after each would make a turn cost as much as the change set is large.
+fn is_harmless(task: &Task, effect: &EffectId) -> bool {
+    let known = task.effects.iter().rev().find(|known| &known.id == effect);
+    known.is_some_and(|known| match known.what {
+        Intent::Model { .. }
+        | Intent::Tool { .. }
+        | Intent::Snapshot
+        | Intent::Transform
+        | Intent::Format
+        | Intent::Command { .. } => true,
+        Intent::Outside { .. } | Intent::Write { .. } => false,
+    })
 }

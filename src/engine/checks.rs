@@ -320,9 +320,45 @@ pub(super) fn time_limit(first: Duration, attempt: u32) -> Duration {
 pub(super) fn deltas(run: &Run, who: &str) -> Deltas {
     let say = run.sayer();
     let who = who.to_owned();
+    let begun = std::sync::Mutex::new(String::new());
     Arc::new(move |text: &str| {
-        if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
-            say(format!("{who}: {}", line.trim()));
+        let mut begun = begun.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(line) = last_whole_line(&mut begun, text) {
+            say(format!("{who}: {line}"));
         }
     })
+}
+
+/// The last line that `text` completes. Programs write a line in several pieces, and one piece alone says nothing;
+/// what is not complete stays in `begun`, as far as a line can be worth showing.
+fn last_whole_line(begun: &mut String, text: &str) -> Option<String> {
+    const LONGEST: usize = 4_096;
+    let (whole, rest) = text.rsplit_once(['\n', '\r']).map_or((None, text), |(whole, rest)| (Some(whole), rest));
+    let last = whole.and_then(|whole| {
+        begun.push_str(whole);
+        let last = begun.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+        begun.clear();
+        last
+    });
+    if begun.len() < LONGEST {
+        begun.push_str(rest);
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_whole_line;
+
+    #[test]
+    fn a_line_is_shown_when_it_is_whole() {
+        let mut begun = String::new();
+        let mut shown = Vec::new();
+        for piece in ["   Compiling", " till v0.1.0\n", "test a ...", " ok\n\ntest b ... ok\n", "\n", "rest"] {
+            shown.push(last_whole_line(&mut begun, piece));
+        }
+        let shown: Vec<String> = shown.into_iter().flatten().collect();
+        assert_eq!(shown, ["Compiling till v0.1.0", "test b ... ok"]);
+        assert_eq!(begun, "rest");
+    }
 }

@@ -1,10 +1,14 @@
 //! What the rest of the program holds of the engine.
 //!
-//! Invariant: asking never blocks the engine; reads come from the desk's snapshot. Absent: the engine itself.
+//! Invariant: asking never blocks the engine; reads come from the desk's snapshot, and payloads that it names from the
+//! store. Absent: the engine itself.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, PreviewView, Query, View};
+use crate::domain::agent::dialogue::ModelRequest;
 use crate::domain::ids::TaskId;
+use crate::domain::prompt::shown::shown;
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
+use crate::ports::Store;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -30,11 +34,18 @@ pub struct Asked {
 }
 
 /// A handle to an engine in this process. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct EngineHandle {
     inbox: mpsc::UnboundedSender<Asked>,
     desk: watch::Receiver<Arc<Desk>>,
     updates: broadcast::Sender<Update>,
+    payloads: Option<Arc<dyn Store>>,
+}
+
+impl std::fmt::Debug for EngineHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineHandle").finish_non_exhaustive()
+    }
 }
 
 impl EngineHandle {
@@ -44,7 +55,36 @@ impl EngineHandle {
         desk: watch::Receiver<Arc<Desk>>,
         updates: broadcast::Sender<Update>,
     ) -> Self {
-        Self { inbox, desk, updates }
+        Self { inbox, desk, updates, payloads: None }
+    }
+
+    /// The same with the store that has what the journal names by hash.
+    #[must_use]
+    pub fn with_payloads(self, store: Arc<dyn Store>) -> Self {
+        Self { payloads: Some(store), ..self }
+    }
+
+    /// Reads from the newest snapshot; a payload that the answer is about is read now, and only now.
+    ///
+    /// # Errors
+    /// The desk's refusal; or `Broken`, when the store does not have the payload any more.
+    pub async fn ask(&self, query: &Query) -> Result<View, Refusal> {
+        match self.desk().answer(query)? {
+            View::Preview(view) => self.with_text(view).await.map(View::Preview),
+            view => Ok(view),
+        }
+    }
+
+    async fn with_text(&self, view: PreviewView) -> Result<PreviewView, Refusal> {
+        let (Some(store), Some(hash)) = (&self.payloads, &view.request) else { return Ok(view) };
+        let gone = |why: String| Refusal {
+            kind: RefusalKind::Broken,
+            message: format!("the request of {} cannot be shown: {why}", view.work),
+            next: format!("planwright timeline {} says what came of it", view.task),
+        };
+        let bytes = store.blob(hash).await.map_err(|fault| gone(fault.to_string()))?;
+        let request: ModelRequest = serde_json::from_slice(&bytes).map_err(|error| gone(error.to_string()))?;
+        Ok(PreviewView { text: Some(shown(&request)), ..view })
     }
 
     /// Hands an action to the engine and waits for its answer (not for what the action starts).

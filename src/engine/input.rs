@@ -6,7 +6,7 @@ use super::handle::Asked;
 use super::work::Halt;
 use crate::domain::ids::*;
 use crate::domain::task::action::{Refusal, Reply};
-use crate::domain::task::event::{Ask, Event, Recorded};
+use crate::domain::task::event::{Ask, Event, Outcome, Recorded};
 use crate::ports::Durability;
 use tokio::sync::oneshot;
 
@@ -35,17 +35,30 @@ pub enum Input {
         /// Where the answer goes: always a halt, so that the work ends and waits as a row.
         answer: oneshot::Sender<Halt>,
     },
-    /// Work under way has ended, for this reason, or without one when it appended its own end.
+    /// Work under way came to its end. Its end and what follows from it are one turn of the loop: nobody is shown a task
+    /// that has finished one thing and not begun the next.
+    Finished {
+        /// Whose.
+        ticket: Ticket,
+        /// Which attempt.
+        attempt: u32,
+        /// How.
+        outcome: Outcome,
+    },
+    /// Work under way has stopped before its end, for this reason.
     Returned {
         /// Whose.
         ticket: Ticket,
         /// Why it stopped.
         halt: Option<Halt>,
     },
-    /// Work under way has an answer for a person; it is given when the desk shows what it did.
-    Answered {
+    /// A decision on hunks is carried out, as far as it could be. The person is answered when what follows from it has
+    /// begun and the desk shows it.
+    Decided {
         /// Whose.
-        task: TaskId,
+        ticket: Ticket,
+        /// Why the work stopped early.
+        halt: Option<Halt>,
         /// The answer.
         result: Result<Reply, Refusal>,
         /// Where it goes.

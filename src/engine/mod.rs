@@ -11,6 +11,7 @@ mod actions;
 mod approval;
 mod case;
 mod checks;
+mod failure;
 mod input;
 mod opening;
 mod overlay;

@@ -67,10 +67,7 @@ pub(super) async fn open(
     }
     let planned = page.is_none();
     world.store.append(&id, 0, now, &events, Durability::Disk).await.map_err(broken)?;
-    let recorded: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at: now, event }).collect();
-    let mut case = Case::open(&id, recorded).map_err(broken)?;
-    case.take(&world, &[]).await.map_err(broken)?;
-    case.refetch(&world).await.map_err(broken)?;
+    let case = Case::load(&world, &id).await.map_err(broken)?;
     let name = page_name(&case.task);
     owner.order.push(id.clone());
     owner.cases.insert(id.clone(), case);

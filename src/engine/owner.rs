@@ -8,10 +8,12 @@ use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
 use super::work::{Halt, Run};
 use super::world::World;
-use super::{acceptance, planning, publish, recover, review, steps};
+use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
 use crate::domain::ids::*;
+use crate::domain::task::action::RefusalKind;
 use crate::domain::task::budget;
+use crate::domain::task::decide::refuse;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
@@ -94,7 +96,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let handle = EngineHandle::new(asked, seen, updates);
+    let handle = EngineHandle::new(asked, seen, updates).with_payloads(owner.world.store.clone());
     let task = tokio::spawn(owner.run(inputs, asks));
     Ok(Running { handle, inbox, owner: task })
 }
@@ -106,6 +108,10 @@ impl Owner {
                 input = inputs.recv() => input,
                 asked = asks.recv() => asked.map(Input::Asked),
             };
+            // What ended is followed by its `Returned`. In between nothing is under way and what comes next has not
+            // begun; whoever saw that would take the task to wait for them.
+            let ends = |event: &Event| matches!(event, Event::Ended { .. });
+            let between = matches!(&input, Some(Input::Append { events, .. }) if events.iter().any(ends));
             match input {
                 None => break,
                 Some(Input::Stop(done)) => {
@@ -113,9 +119,16 @@ impl Owner {
                     let _asker_gone = done.send(());
                     break;
                 }
+                // A line changes nothing that a desk shows.
+                Some(Input::Line { task, line }) => {
+                    self.line(&task, line);
+                    continue;
+                }
                 Some(input) => self.take(input).await,
             }
-            self.publish().await;
+            if !between {
+                self.publish().await;
+            }
         }
     }
 
@@ -123,22 +136,31 @@ impl Owner {
         match input {
             Input::Asked(asked) => self.act(asked).await,
             Input::Append { ticket, events, how, answer } => {
+                let ends = events.iter().any(|event| matches!(event, Event::Ended { .. }));
                 let result = self.append_for(&ticket, events, how).await;
+                let ended = ends && result.is_ok();
                 let _work_gone = answer.send(result);
+                if ended {
+                    // What follows starts in the same turn: in between, a task at work would look like one at rest.
+                    self.returned(ticket, None).await;
+                }
             }
             Input::OpenGate { ticket, ask, answer } => {
                 let halt = self.open_gate(&ticket, ask).await;
                 let _work_gone = answer.send(halt);
             }
+            Input::Finished { ticket, attempt, outcome } => {
+                let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
+                let halt = self.append_for(&ticket, vec![end], Durability::Process).await.err();
+                self.returned(ticket, halt).await;
+            }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
-            Input::Answered { task, result, answer } => {
-                if let Some(case) = self.cases.get_mut(&task) {
-                    case.stale = true;
-                }
+            Input::Decided { ticket, halt, result, answer } => {
+                self.returned(ticket, halt).await;
+                // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
             }
-            Input::Line { task, line } => self.line(&task, line),
             Input::Changed(paths) => {
                 for case in self.cases.values_mut() {
                     case.stale |= case.proposals.iter().flat_map(|p| &p.files).any(|file| paths.contains(&file.path));
@@ -150,7 +172,7 @@ impl Owner {
                     self.advance(&id).await;
                 }
             }
-            Input::Stop(_) => {}
+            Input::Stop(_) | Input::Line { .. } => {}
         }
     }
 
@@ -195,6 +217,10 @@ impl Owner {
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
+        if events.iter().any(|event| matches!(event, Event::Ended { work: Work::Planning, .. })) {
+            // Whoever sees that the plan stands sees its document, too.
+            self.read_page(&ticket.task).await;
+        }
         let Some(case) = self.cases.get(&ticket.task) else { return Err(Halt::Stopped) };
         if case.live.get(&ticket.work).is_none_or(|live| live.serial != ticket.serial) {
             return Err(Halt::Stopped);
@@ -262,6 +288,7 @@ impl Owner {
         self.line(id, format!("the store failed ({fault}); the task stands still until it is resumed"));
         if let Some(case) = self.cases.get_mut(id) {
             case.drive = Drive::Shown;
+            case.stuck = Some(fault.clone());
             for live in std::mem::take(&mut case.live).into_values() {
                 live.handle.abort();
             }
@@ -306,6 +333,9 @@ impl Owner {
         }
         if let Some(work) = self.interrupted(id) {
             self.spawn(id, work);
+            return Ok(true);
+        }
+        if failure::settle(self, id).await? {
             return Ok(true);
         }
         self.read_page(id).await;
@@ -427,12 +457,24 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let done = ticket.clone();
-        let task = tokio::spawn(async move {
-            let halt = review::run(run, order).await.err();
-            let _engine_gone = inbox.send(Input::Returned { ticket: done, halt });
+        let review::Order { files, said, answer } = order;
+        let writing = tokio::spawn(review::run(run, files, said));
+        let handle = writing.abort_handle();
+        tokio::spawn(async move {
+            let (result, halt) = match writing.await {
+                Ok(done) => done,
+                Err(error) if error.is_cancelled() => return,
+                // As with steps: a panic ends this one piece of work (invariant 9). What was in flight is settled by
+                // its hashes when the workspace is opened again.
+                Err(error) => {
+                    let message =
+                        format!("the decision is noted, but a fault of planwright ended its writing: {error}");
+                    (Err(refuse(RefusalKind::Broken, message, "run the command again; please report this")), None)
+                }
+            };
+            let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
-        case.live.insert(Work::Review, Live { serial: self.serial, handle: task.abort_handle() });
+        case.live.insert(Work::Review, Live { serial: self.serial, handle });
     }
 
     /// Ends work of this process; what was in flight has been settled by the caller.
@@ -473,12 +515,12 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
-        let desk = publish::desk(&self.world, &self.order, &self.cases);
+        let desk = publish::desk(&self.world, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }
 }
 
-/// Runs work to its end, appends how it ended, and tells the owner. A panic in it ends this one attempt (invariant 9).
+/// Runs work to its end and tells the owner how it ended. A panic in it ends this one attempt (invariant 9).
 fn watch_over(
     inbox: mpsc::UnboundedSender<Input>,
     ticket: Ticket,
@@ -503,14 +545,7 @@ fn watch_over(
                 ),
             },
         };
-        let (answer, appended) = oneshot::channel();
-        let end = Event::Ended { work: ticket.work.clone(), attempt, outcome };
-        let append = Input::Append { ticket: ticket.clone(), events: vec![end], how: Durability::Process, answer };
-        let halt = match inbox.send(append) {
-            Ok(()) => appended.await.unwrap_or(Err(Halt::Stopped)).err(),
-            Err(_) => return,
-        };
-        let _engine_gone = inbox.send(Input::Returned { ticket, halt });
+        let _engine_gone = inbox.send(Input::Finished { ticket, attempt, outcome });
     });
     handle
 }

@@ -18,6 +18,7 @@ use crate::domain::prompt::planner::{Planner, PlannerBrief, PlannerMove, Planner
 use crate::domain::task::event::*;
 use crate::domain::text;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What planning starts from, journaled once.
@@ -90,14 +91,14 @@ async fn gather(run: &mut Run) -> Result<Result<Gathered, String>, Halt> {
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
             let context = start::context(&world, &goal, &[], &Default::default()).await;
-            let detected = start::detected(&world, &goal).await;
+            let listed = world.workspace.list().await;
+            let detected = start::detected(&world, &goal, &listed).await;
             let mut references = Vec::new();
             for path in &goal.references {
                 if let Ok(Entry::File { text, .. }) = world.workspace.read(path).await {
                     references.push((path.to_string(), text.to_string()));
                 }
             }
-            let listed = world.workspace.list().await;
             let mut files: Vec<String> = listed.iter().take(FILES_NAMED).map(|file| file.path.to_string()).collect();
             if listed.len() > FILES_NAMED {
                 files.push(format!("… and {} more", listed.len() - FILES_NAMED));
@@ -210,19 +211,31 @@ fn title(run: &Run) -> String {
 async fn skeleton(run: &mut Run, page: Option<Arc<Page>>, gathered: Gathered) -> Result<Outcome, Halt> {
     let scope = match &run.task.goal.place {
         Some(place) => vec![place.path.to_string()],
-        None => vec!["src/**".to_owned()],
+        None => source_folders(&run.world),
     };
     let contract =
         Contract { scope, accept: gathered.checks.last().cloned().into_iter().collect(), ..Contract::default() };
     let plan = Plan { title: title(run), goal: run.task.goal.words.clone(), contract, steps: Vec::new() }.tidy();
+    let seen = if gathered.because.is_empty() { String::new() } else { format!(" Seen: {}.", gathered.because) };
+    let write = plan.contract.scope.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
     let text = format!(
-        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. {}\nA step without a model: `- transform: rename \\`OLD\\` to \\`NEW\\``, with `- write:` and the files it may change.\n",
+        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps.{seen} A step that needs no model:\n\n    ### rename: A better name\n\n    - transform: rename `OLD` to `NEW`\n    - write: {write}\n",
         render(&plan),
-        gathered.because
     );
     let errors = errors(&run.world, &text).await.len();
     let reason = "no model is configured: scope and detected checks".to_owned();
     store(run, page, text, Author::Skeleton, reason, u32::try_from(errors).unwrap_or(u32::MAX)).await
+}
+
+/// Where the program's text lies: `src` where there is one, else the folders at the top that hold any.
+fn source_folders(world: &World) -> Vec<String> {
+    let table = world.syntax.table();
+    let holding = table.files.iter().filter(|(_, file)| !file.symbols.is_empty()).map(|(path, _)| path.as_str());
+    let folders: BTreeSet<String> = holding
+        .map(|path| path.split_once('/').map_or_else(|| path.to_owned(), |(folder, _)| format!("{folder}/**")))
+        .collect();
+    let usual = "src/**".to_owned();
+    if folders.is_empty() || folders.contains(&usual) { vec![usual] } else { folders.into_iter().collect() }
 }
 
 /// Stores the revision, then writes its document. A text that a person has there and that no revision holds is kept

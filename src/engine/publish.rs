@@ -12,6 +12,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::standing::standing;
 use crate::domain::task::state::*;
+use crate::domain::text::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,8 +37,8 @@ impl Owner {
     }
 }
 
-/// The snapshot of all cases.
-pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Case>) -> Desk {
+/// The snapshot of all cases; `former` is the last one.
+pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Case>, former: &Desk) -> Desk {
     let place = Surroundings {
         root: world.workspace.root().to_path_buf(),
         model: world.model.info(),
@@ -45,8 +46,24 @@ pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Cas
         remarks: world.remarks.clone(),
     };
     let now = world.clock.now();
-    let tasks = order.iter().filter_map(|id| cases.get(id)).map(|case| Arc::new(dossier(case, now))).collect();
-    Desk { place, tasks }
+    let tasks = order.iter().enumerate().filter_map(|(at, id)| {
+        let case = cases.get(id)?;
+        // Tasks are listed in the order of opening and stay listed, so each has its place.
+        let known = former.tasks.get(at).filter(|known| still_says(known, case));
+        Some(known.cloned().unwrap_or_else(|| Arc::new(dossier(case, now))))
+    });
+    Desk { place, tasks: tasks.collect() }
+}
+
+/// A task that is over says the same at any time, as long as it is made of the same parts; the finished tasks of a
+/// workspace are many, and the one at work publishes at each event.
+fn still_says(known: &Dossier, case: &Case) -> bool {
+    let same_page = match (&known.page, &case.page) {
+        (Some(known), Some(page)) => Arc::ptr_eq(known, page),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    case.task.is_over() && same_page && Arc::ptr_eq(&known.task, &case.task) && Arc::ptr_eq(&known.hunks, &case.hunks)
 }
 
 fn dossier(case: &Case, now: Time) -> Dossier {
@@ -57,7 +74,6 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         page: case.page.clone(),
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
-        requests: case.requests.clone(),
         steps: steps(case, now),
     }
 }
@@ -153,9 +169,10 @@ fn line_at(text: &str, byte: usize) -> u32 {
 fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
     let head = text.get(..range.start).unwrap_or_default();
     let tail = text.get(range.end..).unwrap_or_default();
-    let before: Vec<&str> = head.split_inclusive('\n').collect();
-    let before = before.get(before.len().saturating_sub(CONTEXT)..).unwrap_or_default().concat();
-    (before, tail.split_inclusive('\n').take(CONTEXT).collect())
+    // Only the lines shown are walked: a file has many hunks and many lines.
+    let whole = head.strip_suffix('\n').unwrap_or(head);
+    let from = whole.rmatch_indices('\n').nth(CONTEXT - 1).map_or(0, |(at, _)| at + 1);
+    (head.get(from..).unwrap_or_default().to_owned(), tail.split_inclusive('\n').take(CONTEXT).collect())
 }
 
 /// What the verifier says of a step's work, in a few words.
@@ -180,7 +197,8 @@ pub(super) fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Opened { goal, .. } => format!("task opened: {}", goal.words),
         Event::Revised { revision, errors: 0, .. } => format!("plan {revision} stands"),
-        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} problems"),
+        Event::Revised { revision, errors: 1, .. } => format!("plan {revision} stands with 1 error"),
+        Event::Revised { revision, errors, .. } => format!("plan {revision} stands with {errors} errors"),
         Event::Approved { revision, .. } => format!("{revision} approved"),
         Event::Began { work, attempt: 1, .. } => format!("{work}: starts"),
         Event::Began { work, attempt, because, .. } => {
@@ -189,7 +207,9 @@ pub(super) fn line(event: &Event) -> Option<String> {
         }
         Event::GateOpened { gate, work, .. } => format!("{work}: waits at gate {gate}"),
         Event::GateDecided { gate, answer, .. } => format!("gate {gate}: {answer:?}"),
-        Event::Proposed { step, hunks, paths, .. } => format!("{step}: {hunks} hunks in {} files", paths.len()),
+        Event::Proposed { step, hunks, paths, .. } => {
+            format!("{step}: {} in {}", counted(*hunks, "hunk"), counted(paths.len(), "file"))
+        }
         Event::Judged { work, check, verdict, rung, .. } => {
             let how = rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
             let check = super::checks::name(check);

@@ -14,8 +14,11 @@ use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Target};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Cause, Event, Intent};
 use crate::ports::Durability;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
+
+/// Hunks that an answer names; more are counted.
+const NAMED: usize = 8;
 
 /// What a person wants with hunks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,13 +31,17 @@ pub(super) enum Wish {
     Undo(Target),
 }
 
-/// Writes that follow from a decision, and where its answer goes.
+/// Writes that follow from a decision. By path: the change, hunks to put in, hunks to take out.
+pub(super) type Writes = BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>;
+
+/// A decision to be carried out, and where its answer goes.
 pub(super) struct Order {
-    /// By path: the change, hunks to put in, hunks to take out.
-    files: BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>,
+    /// What is to be written.
+    pub(super) files: Writes,
     /// What was decided, in words.
-    said: String,
-    answer: oneshot::Sender<Result<Reply, Refusal>>,
+    pub(super) said: String,
+    /// The answer waits until the text is written.
+    pub(super) answer: oneshot::Sender<Result<Reply, Refusal>>,
 }
 
 impl Owner {
@@ -57,13 +64,7 @@ impl Owner {
         }
     }
 
-    #[allow(clippy::type_complexity, reason = "the pair is taken apart by its only caller")]
-    async fn decide_hunks(
-        &mut self,
-        id: &TaskId,
-        wish: Wish,
-        actor: Actor,
-    ) -> Result<(BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>, String), Refusal> {
+    async fn decide_hunks(&mut self, id: &TaskId, wish: Wish, actor: Actor) -> Result<(Writes, String), Refusal> {
         if let Some(case) = self.cases.get_mut(id) {
             case.stale = true;
         }
@@ -78,9 +79,9 @@ impl Owner {
             return Err(refuse(RefusalKind::WrongState, "a decision is being carried out just now", next));
         }
         let hunks = case.hunks.clone();
-        let chosen = choose(&hunks, &wish, id, &case.task.decisions)?;
+        let (chosen, unfit) = choose(&hunks, &wish, id, &case.task.decisions)?;
         let changes = case.in_force();
-        let mut files: BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)> = BTreeMap::new();
+        let mut files = Writes::new();
         let mut events = Vec::new();
         for hunk in &chosen {
             let Some(change) = changes.get(&hunk.path) else { continue };
@@ -113,18 +114,24 @@ impl Owner {
             Wish::Reject(..) => "rejected",
             Wish::Undo(_) => "taken back",
         };
-        let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
-        Ok((files, format!("{word}: {names}")))
+        let said = if chosen.len() <= NAMED {
+            let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
+            format!("{word}: {names}")
+        } else {
+            let paths: BTreeSet<&WorkspacePath> = chosen.iter().map(|hunk| &hunk.path).collect();
+            format!("{word}: {} hunks in {} files", chosen.len(), paths.len())
+        };
+        Ok((files, if unfit == 0 { said } else { format!("{said}; {unfit} no longer fit and stay pending") }))
     }
 }
 
-/// The hunks that a target names and the wish can be for.
+/// The hunks that a target names and the wish can be for, and how many it would mean but cannot be had.
 fn choose<'a>(
     hunks: &'a [ReviewHunk],
     wish: &Wish,
     id: &TaskId,
     decisions: &BTreeMap<HunkId, crate::domain::task::state::Decided>,
-) -> Result<Vec<&'a ReviewHunk>, Refusal> {
+) -> Result<(Vec<&'a ReviewHunk>, usize), Refusal> {
     let next = format!("planwright review {id} --all");
     let nothing = |what: &str| Err(refuse(RefusalKind::WrongState, what.to_owned(), next.clone()));
     let (target, undo) = match wish {
@@ -165,8 +172,23 @@ fn choose<'a>(
             hunks.iter().filter(candidate).filter(certain).collect()
         }
     };
+    // Who names a file, a step or all means what can be had; what no longer fits stays pending and is seen in the review.
+    let (fitting, unfit): (Vec<&ReviewHunk>, Vec<&ReviewHunk>) =
+        chosen.iter().copied().partition(|hunk| hunk.state != HunkState::Touched);
+    let broad = matches!(target, Target::File(_) | Target::Step(_) | Target::All);
+    let left = broad && matches!(wish, Wish::Accept(_)) && !fitting.is_empty();
+    let (chosen, unfit) = if left { (fitting, unfit.len()) } else { (chosen, 0) };
     if chosen.is_empty() {
-        return nothing(if undo { "there is no decision to take back" } else { "no hunk waits for this decision" });
+        let whose = match target {
+            Target::File(path) => format!(" in {path}"),
+            Target::Step(step) => format!(" of step {step}"),
+            Target::Hunks(_) | Target::All => String::new(),
+        };
+        return nothing(&if undo {
+            format!("there is no decision{whose} to take back")
+        } else {
+            format!("no hunk{whose} waits for this decision")
+        });
     }
     if let Wish::Accept(_) = wish
         && let Some(touched) = chosen.iter().find(|hunk| hunk.state == HunkState::Touched)
@@ -180,15 +202,12 @@ fn choose<'a>(
             format!("planwright review {id} shows both sides; reject it, or bring its place back and accept it"),
         ));
     }
-    Ok(chosen)
+    Ok((chosen, unfit))
 }
 
-/// Writes file by file. What was written before a fault stays, and the answer says what was not.
-///
-/// # Errors
-/// The work must stop; what is in flight is settled by its hashes.
-pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
-    let Order { files, said, answer } = order;
+/// Writes file by file. What was written before a fault stays, and the answer says what was not; a halt says that the
+/// work must stop, and then what is in flight is settled by its hashes.
+pub(super) async fn run(mut run: Run, files: Writes, said: String) -> (Result<Reply, Refusal>, Option<Halt>) {
     let mut failed: Vec<String> = Vec::new();
     for (path, (change, put, take)) in files {
         match write(&mut run, &path, &change, &put, &take).await {
@@ -196,8 +215,7 @@ pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
             Ok(Some(why)) => failed.push(why),
             Err(halt) => {
                 let message = format!("the decision is noted, but {path} could not be written: {halt:?}");
-                run.answer(answer, Err(refuse(RefusalKind::Broken, message, "planwright doctor")));
-                return Err(halt);
+                return (Err(refuse(RefusalKind::Broken, message, "planwright doctor")), Some(halt));
             }
         }
     }
@@ -208,8 +226,7 @@ pub(super) async fn run(mut run: Run, order: Order) -> Result<(), Halt> {
         let next = format!("planwright review {task} shows what stands where");
         Err(refuse(RefusalKind::WrongState, failed.join("\n"), next))
     };
-    run.answer(answer, result);
-    Ok(())
+    (result, None)
 }
 
 /// One file. `Some` = why it was not written.

@@ -7,45 +7,66 @@ use super::overlay::Overlay;
 use super::world::World;
 use crate::domain::agent::CallForm;
 use crate::domain::change::Entry;
-use crate::domain::context::{self, Scope};
+use crate::domain::context::{self, Scope, Texts};
 use crate::domain::ids::*;
 use crate::domain::policy::detect::{self, Detected, MANIFESTS};
 use crate::domain::policy::paths;
 use crate::domain::task::action::{Goal, Place};
-use crate::ports::Source;
+use crate::ports::{Listed, Source};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The text of every file of the workspace that context may be made from, read when it is asked for.
-async fn texts(
-    world: &World,
-    over: &Overlay,
-    wanted: impl Fn(&WorkspacePath) -> bool,
-) -> BTreeMap<WorkspacePath, Arc<str>> {
-    let mut texts = BTreeMap::new();
-    for file in world.workspace.list().await {
-        if !wanted(&file.path) || paths::is_secret(&file.path) {
-            continue;
-        }
-        let entry = match over.get(&file.path) {
-            Some(entry) => Ok(entry.clone()),
-            None => world.workspace.read(&file.path).await,
-        };
-        if let Ok(Entry::File { text, .. }) = entry {
-            texts.insert(file.path, text);
-        }
+/// What a context may be made from. Secret files have no text here.
+async fn text(world: &World, over: &Overlay, path: &WorkspacePath) -> Option<Arc<str>> {
+    if paths::is_secret(path) {
+        return None;
     }
-    texts
+    let entry = match over.get(path) {
+        Some(entry) => entry.clone(),
+        None => world.workspace.read(path).await.ok()?,
+    };
+    match entry {
+        Entry::File { text, .. } => Some(text),
+        Entry::Absent => None,
+    }
 }
 
 /// Scoped code for a goal and the files that a step names (D1).
-pub(super) async fn context(world: &World, goal: &Goal, named: &[(String, Option<String>)], over: &Overlay) -> String {
+///
+/// A thread of its own ranks the whole table and reads the few files that come of it; reading all of them first took
+/// longer than everything else before the first request.
+pub(super) async fn context(
+    world: &Arc<World>,
+    goal: &Goal,
+    named: &[(String, Option<String>)],
+    over: &Overlay,
+) -> String {
+    let (world, goal, named, over) = (world.clone(), goal.clone(), named.to_vec(), over.clone());
+    let here = tokio::runtime::Handle::current();
+    let ranked = tokio::task::spawn_blocking(move || {
+        let known = RefCell::new(BTreeMap::new());
+        let read = |path: &WorkspacePath| -> Option<Arc<str>> {
+            let found = known.borrow().get(path).cloned();
+            found.unwrap_or_else(|| {
+                let text = here.block_on(text(&world, &over, path));
+                known.borrow_mut().insert(path.clone(), text.clone());
+                text
+            })
+        };
+        scoped(&world, &goal, &named, &read)
+    });
+    // Without context a model still has its tools.
+    ranked.await.unwrap_or_default()
+}
+
+fn scoped(world: &World, goal: &Goal, named: &[(String, Option<String>)], texts: &Texts<'_>) -> String {
     let table = world.syntax.table();
+    // Ignored files are in no table; one that the plan names is meant.
     let known = |path: &WorkspacePath| {
         table.files.contains_key(path) || named.iter().any(|(glob, _)| paths::covers(glob, path))
     };
-    let texts = texts(world, over, known).await;
-    let read = |path: &WorkspacePath| texts.get(path).cloned();
+    let read = |path: &WorkspacePath| if known(path) { texts(path) } else { None };
     let imports =
         |path: &WorkspacePath, text: &str| world.syntax.imports(&Source { path: path.clone(), text: Arc::from(text) });
     let place = goal.place.clone().or_else(|| place_of(named, &read, world));
@@ -61,11 +82,7 @@ pub(super) async fn context(world: &World, goal: &Goal, named: &[(String, Option
 }
 
 /// The first focus of a step, as a place; else its first file.
-fn place_of(
-    named: &[(String, Option<String>)],
-    read: &dyn Fn(&WorkspacePath) -> Option<Arc<str>>,
-    world: &World,
-) -> Option<Place> {
+fn place_of(named: &[(String, Option<String>)], read: &Texts<'_>, world: &World) -> Option<Place> {
     let (path, focus) = named.iter().find(|(_, focus)| focus.is_some()).or_else(|| named.first())?;
     let path = WorkspacePath::new(path).ok()?;
     let text = read(&path)?;
@@ -101,9 +118,9 @@ fn form_key(model: &str) -> String {
 }
 
 /// The checks that the project itself suggests.
-pub(super) async fn detected(world: &World, goal: &Goal) -> Detected {
+pub(super) async fn detected(world: &World, goal: &Goal, listed: &[Listed]) -> Detected {
     let mut files: Vec<(WorkspacePath, Option<Arc<str>>)> = Vec::new();
-    for file in world.workspace.list().await {
+    for file in listed {
         let text = if MANIFESTS.contains(&file.path.file_name()) {
             match world.workspace.read(&file.path).await {
                 Ok(Entry::File { text, .. }) => Some(text),
@@ -112,7 +129,7 @@ pub(super) async fn detected(world: &World, goal: &Goal) -> Detected {
         } else {
             None
         };
-        files.push((file.path, text));
+        files.push((file.path.clone(), text));
     }
     let seen: Vec<(WorkspacePath, Option<&str>)> =
         files.iter().map(|(path, text)| (path.clone(), text.as_deref())).collect();

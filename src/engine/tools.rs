@@ -26,6 +26,9 @@ pub struct Bench {
     listing: Option<Vec<Listed>>,
 }
 
+/// Paths and what stands there.
+pub type Entries = Vec<(WorkspacePath, Entry)>;
+
 /// A path that the step changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed {
@@ -95,12 +98,12 @@ impl Bench {
     }
 
     /// The step's own entries, to lay over a view for `run` and `check`.
-    pub fn overlay(&self) -> Vec<(WorkspacePath, Entry)> {
+    pub fn overlay(&self) -> Entries {
         self.changed().into_iter().map(|changed| (changed.path, changed.after)).collect()
     }
 
     /// What was read and what was written since another state of the same bench: enough for [`Bench::restore`].
-    pub fn since(&self, before: &Bench) -> (Vec<(WorkspacePath, Entry)>, Vec<(WorkspacePath, Entry)>) {
+    pub fn since(&self, before: &Bench) -> (Entries, Entries) {
         let new = |now: &BTreeMap<WorkspacePath, Entry>, then: &BTreeMap<WorkspacePath, Entry>| {
             let differs = |(path, entry): &(&WorkspacePath, &Entry)| then.get(*path) != Some(*entry);
             now.iter().filter(differs).map(|(path, entry)| (path.clone(), entry.clone())).collect()
@@ -109,7 +112,7 @@ impl Bench {
     }
 
     /// Brings the bench to where an order left it, without doing the order.
-    pub fn restore(&mut self, read: Vec<(WorkspacePath, Entry)>, wrote: Vec<(WorkspacePath, Entry)>) {
+    pub fn restore(&mut self, read: Entries, wrote: Entries) {
         self.base.extend(read);
         self.now.extend(wrote);
     }

@@ -13,17 +13,18 @@ use super::input::{Input, Ticket};
 use super::world::World;
 use crate::domain::ids::*;
 use crate::domain::plan::Command;
-use crate::domain::task::action::{GateAnswer, Refusal, Reply};
+use crate::domain::task::Journal;
+use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Usage;
-use crate::domain::task::state::{EffectRun, Gate, Task};
+use crate::domain::task::state::{EffectRun, Gate, Said, Task};
 use crate::ports::{Durability, StoreFault};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Why work stops before its end. It can go on later from its journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +79,9 @@ pub struct Run {
     facts: VecDeque<Event>,
     gates: Vec<Gate>,
     n: u32,
-    /// The number of the journal's last event that this work has seen: words said up to it have reached it.
+    /// What the person said so far, as it grows.
+    words: watch::Receiver<Arc<Vec<Said>>>,
+    /// The number of the last word that reached this work.
     heard: u64,
 }
 
@@ -94,7 +97,8 @@ impl Run {
         let facts = facts_of(&case.journal, &work);
         // Decisions have no attempts: each is carried out once, and its effects are counted on from the journal.
         let n = if work == Work::Review { u32::try_from(task.seq).unwrap_or(u32::MAX) } else { 0 };
-        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, n, heard: 0, task }
+        let words = case.words.subscribe();
+        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, n, words, heard: 0, task }
     }
 
     /// States a fact that follows from what this attempt did. Going through the attempt again states the same facts
@@ -124,11 +128,6 @@ impl Run {
     /// A line of progress.
     pub fn line(&self, line: impl Into<String>) {
         let _gone_engine_shows_nothing = self.inbox.send(Input::Line { task: self.task.id.clone(), line: line.into() });
-    }
-
-    /// Answers a person, once the desk shows what this work did.
-    pub fn answer(&self, answer: oneshot::Sender<Result<Reply, Refusal>>, result: Result<Reply, Refusal>) {
-        let _engine_gone = self.inbox.send(Input::Answered { task: self.task.id.clone(), result, answer });
     }
 
     /// Says lines of progress from elsewhere.
@@ -161,15 +160,13 @@ impl Run {
             if known.request != request {
                 return Err(Halt::Diverged);
             }
-            self.heard = known.seq;
             return self.came(&known).await;
         }
         self.n = self.n.saturating_add(1);
         let effect = EffectId { work: self.work.clone(), attempt: self.attempt, n: self.n };
         let how = durability(&what);
         let intent = Event::Intended { effect: effect.clone(), what, request, reserve };
-        let recorded = self.append(vec![intent], how).await?;
-        self.heard = recorded.last().map_or(self.heard, |last| last.seq);
+        self.append(vec![intent], how).await?;
         let outcome = doing(effect.clone()).await;
         let (result, came) = match outcome {
             Ok((value, usage)) => {
@@ -243,17 +240,22 @@ impl Run {
         }
     }
 
-    /// Words of the person that reach the next request: those said since the former one, by the time the journal has
-    /// for it. Called once before each request to a model.
+    /// Words of the person that reach the next request: those that have not reached this attempt yet. What was said to
+    /// all steps before the approval had its chance in the plan. Going through the attempt again, each word comes where
+    /// it came before: ahead of the first effect that was started after it.
     pub fn said(&mut self) -> Vec<String> {
         let upto = self.recorded.iter().find(|known| counts(known)).map_or(u64::MAX, |known| known.seq);
-        let mine = |step: &Option<StepId>| match (step, &self.work) {
-            (None, _) => true,
+        let approved = self.task.approval.as_ref().map_or(0, |approval| approval.seq);
+        let mine = |said: &Said| match (&said.step, &self.work) {
+            (None, _) => said.seq > approved,
             (Some(step), Work::Step(id)) => step == id,
             (Some(_), Work::Planning | Work::Acceptance | Work::Review) => false,
         };
-        let said = self.task.said.iter().filter(|said| said.seq > self.heard && said.seq < upto && mine(&said.step));
-        said.map(|said| said.words.clone()).collect()
+        let words = self.words.borrow().clone();
+        let new: Vec<&Said> =
+            words.iter().filter(|said| said.seq > self.heard && said.seq < upto && mine(said)).collect();
+        self.heard = new.last().map_or(self.heard, |last| last.seq);
+        new.into_iter().map(|said| said.words.clone()).collect()
     }
 
     /// Stores what is too long for an event.
@@ -309,9 +311,9 @@ impl Run {
 }
 
 /// The facts that the journal has of the present attempt at some work.
-fn facts_of(journal: &[Arc<Recorded>], work: &Work) -> VecDeque<Event> {
+fn facts_of(journal: &Journal, work: &Work) -> VecDeque<Event> {
     let mut facts = VecDeque::new();
-    for recorded in journal {
+    for recorded in journal.iter() {
         match &recorded.event {
             Event::Began { work: begun, .. } if begun == work => facts.clear(),
             Event::Proposed { step, .. } | Event::Repairing { step, .. } if work == &Work::Step(step.clone()) => {

@@ -73,7 +73,7 @@ impl Handle {
     /// The desk's refusal; `Broken` and `Held` as in [`Self::act`].
     pub async fn ask(&self, query: Query) -> Result<View, Refusal> {
         match self {
-            Handle::Local(engine, _) => engine.desk().answer(&query),
+            Handle::Local(engine, _) => engine.ask(&query).await,
             Handle::Remote(host) => host.ask(query).await,
         }
     }

@@ -118,7 +118,7 @@ async fn listen(
                     }
                 }
                 Some(ToHost::Read { id, query }) => {
-                    answer(id, engine.desk().answer(&query).map_or_else(Answer::Refusal, Answer::View))?;
+                    answer(id, engine.ask(&query).await.map_or_else(Answer::Refusal, Answer::View))?;
                 }
                 Some(ToHost::Subscribe { id }) => {
                     updates = Some(engine.updates());

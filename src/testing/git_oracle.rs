@@ -59,7 +59,7 @@ fn check_git(changes: &[FileChange], kept: &[HunkId]) -> Result<(), TestCaseErro
 fn has_git() -> bool {
     let found = Command::new("git").arg("--version").output().is_ok();
     if !found {
-        eprintln!("SKIPPED: no git");
+        super::skipped("no git");
     }
     found
 }

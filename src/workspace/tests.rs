@@ -296,7 +296,7 @@ fn attributes_and_owner_survive() {
     let own = ground.put("a.rs", "old");
     let mark = rustix::fs::setxattr(&own, "user.mark", b"1", rustix::fs::XattrFlags::empty());
     if mark.is_err() {
-        eprintln!("SKIPPED: no extended attributes on this file system");
+        crate::testing::skipped("no extended attributes on this file system");
     }
     let root_user = rustix::process::geteuid().is_root();
     if root_user {
@@ -331,7 +331,7 @@ fn a_workspace_that_cannot_be_written_says_so_and_pages_go_aside() {
         return;
     }
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: only root can become nobody");
+        crate::testing::skipped("only root can become nobody");
         return;
     }
     let ground = ground();
@@ -358,7 +358,7 @@ fn a_workspace_that_cannot_be_written_says_so_and_pages_go_aside() {
         let output = match command.output() {
             Ok(output) => output,
             Err(error) => {
-                eprintln!("SKIPPED: setpriv cannot be started: {error}");
+                crate::testing::skipped(&format!("setpriv cannot be started: {error}"));
                 return;
             }
         };
@@ -406,7 +406,7 @@ fn a_root_is_the_top_of_its_worktree_and_knows_where_it_stands() {
     let outside = run(ground.disk().binding());
     assert_eq!((outside.git, outside.head, outside.branch), (None, None, None));
     if git(&ground.root, &["init"]).is_none() {
-        eprintln!("SKIPPED: no git");
+        crate::testing::skipped("no git");
         return;
     }
     let unborn = run(ground.disk().binding());

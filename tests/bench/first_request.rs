@@ -19,6 +19,7 @@ pub fn rows() -> Vec<Row> {
     let base = keep.path().canonicalize().unwrap();
     let (root, state, cache) = (base.join("work"), base.join("state"), base.join("cache"));
     project::write(&root);
+    std::fs::write(base.join("config.toml"), "").unwrap();
     let git = Command::new("git").args(["init", "-q"]).current_dir(&root).status().unwrap();
     assert!(git.success());
     let born = Instant::now();
@@ -40,21 +41,23 @@ pub fn rows() -> Vec<Row> {
         child.wait().unwrap();
         at.saturating_sub(spawned)
     };
+    let program = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+        command.args(words).current_dir(&root);
+        command.env("PLANWRIGHT_STATE_DIR", &state).env("PLANWRIGHT_CACHE_DIR", &cache);
+        command.env("PLANWRIGHT_CONFIG", base.join("config.toml"));
+        command.env("OPENAI_BASE_URL", &url).env("OPENAI_MODEL", MODEL);
+        command.env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY");
+        command
+    };
+    // Makes the index and an empty database; each run then plans the first task of this workspace.
+    assert!(program(&["tasks"]).stdout(Stdio::null()).status().unwrap().success());
+    let empty = base.join("empty");
+    copy(&state, &empty);
     let ours = || {
-        // Each run plans the first task of a workspace whose index is warm.
-        let _not_there_yet = std::fs::remove_dir_all(&state);
-        first_call(
-            Command::new(env!("CARGO_BIN_EXE_planwright"))
-                .args(["plan", "Make the totals saturate"])
-                .current_dir(&root)
-                .env("PLANWRIGHT_STATE_DIR", &state)
-                .env("PLANWRIGHT_CACHE_DIR", &cache)
-                .env("PLANWRIGHT_CONFIG", base.join("no-config.toml"))
-                .env("OPENAI_BASE_URL", &url)
-                .env("OPENAI_MODEL", MODEL)
-                .env_remove("OPENAI_API_KEY")
-                .env_remove("ANTHROPIC_API_KEY"),
-        )
+        std::fs::remove_dir_all(&state).unwrap();
+        copy(&empty, &state);
+        first_call(&mut program(&["plan", "Make the totals saturate"]))
     };
     let address = url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     let own = std::env::current_exe().unwrap();
@@ -65,6 +68,10 @@ pub fn rows() -> Vec<Row> {
         Guide::Within(Duration::from_millis(30)),
         in_turn(15, ours, floor),
     )]
+}
+
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
 }
 
 /// The floor.

@@ -7,8 +7,19 @@
 
 mod support;
 
+mod agent;
+mod bytes;
 mod edges;
+mod edit;
+mod failure;
+mod faults;
+mod input;
 mod kills;
+mod oracle;
+mod planner;
+mod processes;
 mod readme;
+mod rights;
 mod terminal;
 mod tidy;
+mod tour;

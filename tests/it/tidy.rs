@@ -5,6 +5,7 @@
 
 use crate::support::source::{Crate, Source, repository, rust_files};
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::process::Command;
 
 /// A file that is longer wants to be two.
@@ -88,6 +89,21 @@ fn put_off(file: &Source) -> Vec<String> {
     found
 }
 
+/// What a test says when it skips something and passes: a printing macro's words are held back from the person.
+fn unheard(file: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    file.visit(false, &mut |spot| {
+        let text = file.of(spot.node);
+        let prints = text.starts_with("eprintln!") || text.starts_with("println!");
+        if spot.node.kind() == "macro_invocation" && prints && text.contains("SKIPPED") {
+            let line = spot.node.start_position().row + 1;
+            found.push(format!("{}:{line}: nobody hears it; call `testing::skipped`", file.path));
+        }
+        true
+    });
+    found
+}
+
 /// Names of the migrations are numbered from 1 without a gap, and the program knows each.
 fn migrations(names: &[String], program: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -136,7 +152,7 @@ fn files_stay_short() {
     let (source, tests) = (Crate::load(), rust_files("tests"));
     none(source.files.iter().chain(&tests).filter_map(length));
     let median = median(&source.files);
-    println!("{} files in src, median {median} lines", source.files.len());
+    writeln!(std::io::stdout(), "{} files in src, median {median} lines", source.files.len()).unwrap();
     assert!(median <= MEDIAN, "the median of src is {median} lines, more than {MEDIAN}");
 }
 
@@ -151,9 +167,16 @@ fn nothing_is_put_off() {
 }
 
 #[test]
+fn what_is_skipped_is_heard() {
+    none(rust_files("src").iter().chain(&rust_files("tests")).flat_map(unheard));
+}
+
+#[test]
 fn no_file_is_forgotten() {
     none(Crate::load().forgotten.clone());
-    none(Crate::of(rust_files("tests/it"), "tests/it").forgotten);
+    for tests in ["tests/it", "tests/bench"] {
+        none(Crate::of(rust_files(tests), tests).forgotten);
+    }
 }
 
 #[test]
@@ -169,7 +192,7 @@ fn migrations_are_numbered_without_a_gap() {
 #[test]
 fn the_top_of_the_repository_is_what_a_visitor_expects() {
     let Some(files) = tracked() else {
-        eprintln!("SKIPPED: no git repository here, so nothing says which files belong to it");
+        planwright::testing::skipped("no git repository here, so nothing says which files belong to it");
         return;
     };
     let top: BTreeSet<&str> = files.iter().filter_map(|path| path.split('/').next()).collect();
@@ -216,6 +239,9 @@ fn each_rule_sees_what_it_is_for() {
     assert_eq!(put_off(&source("fn f() {} // TODO: more")), ["src/a.rs:1: TODO"]);
     assert_eq!(put_off(&source("/* a FIXME */")), ["src/a.rs:1: FIXME"]);
     assert_eq!(put_off(&source("fn f() { g(\"TODO\") } // TODOS")), Vec::<String>::new());
+
+    let silent = "fn f() { eprintln!(\"SKIPPED: no git\"); eprintln!(\"more\"); skipped(\"no git\"); }";
+    assert_eq!(unheard(&source(silent)), ["src/a.rs:1: nobody hears it; call `testing::skipped`"]);
 
     let file = |path: &str, text: &str| Source::new(path, text);
     let lost = Crate::of(

@@ -14,6 +14,7 @@ pub fn review(paper: &mut Paper, view: &ReviewView) {
     }
     for listed in &view.hunks {
         hunk(paper, listed);
+        paper.end();
     }
     let counts = &view.counts;
     let said = format!("{} pending, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected);

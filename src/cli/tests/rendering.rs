@@ -200,19 +200,24 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     -    retry(3)
     +    retry(policy.attempts) // <U+001B>[2K<U+202E><U+000D>
      }
+
     h00000002 src/net.rs:4  step policy  rejected: the name is taken
       `cargo check` passes with it
      fn send() {
     -    retry(3)
     +    retry(policy.attempts)
      }
+
     h00000003 src/net.rs:4  step policy  touched: something else stands there now
       `cargo check` passes with it
      fn send() {
     -    retry(3)
     +no end
     \ no newline at the end
+      stands there now:
+    |something else
      }
+
     hunks     2 pending, 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all
     ");
@@ -303,7 +308,6 @@ fn no_view_lets_an_escape_through() {
     let evil_task = || Dossier {
         page: Some(Arc::new(evil_page.clone())),
         hunks: Arc::new(vec![evil_hunk.clone()]),
-        requests: Arc::new([("planning".to_owned(), Arc::from(evil))].into()),
         ..dossier("k3xf", events.clone(), TaskState::Blocked { why: evil.to_owned(), next: evil.to_owned() })
     };
     for query in [

@@ -5,7 +5,7 @@
 
 use super::hunks::changes;
 use super::model::{Entry, FileChange};
-use crate::domain::text::lines;
+use crate::domain::text::{counted, lines};
 use std::fmt;
 use std::ops::AddAssign;
 
@@ -59,7 +59,6 @@ impl AddAssign for Stats {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.files == 1 { "" } else { "s" };
-        write!(f, "{} file{plural}, +{} -{}", self.files, self.added, self.removed)
+        write!(f, "{}, +{} -{}", counted(self.files, "file"), self.added, self.removed)
     }
 }

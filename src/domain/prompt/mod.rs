@@ -5,6 +5,7 @@
 
 pub mod data;
 pub mod planner;
+pub mod shown;
 pub mod step;
 
 use crate::domain::agent::brief::AgentKind;

@@ -18,6 +18,9 @@ pub const SYSTEM: &str = "You plan changes to a code base. A program compiles yo
 runtime then executes exactly that, step by step.\n\n\
 - Answer with one JSON object of the given schema and nothing else.\n\
 - A few steps, each small enough to be judged by its own check. Steps run in order unless `after` says otherwise.\n\
+- Most goals need `edit` steps and nothing else: such a step reads the code itself. A `transform` renames one symbol, or \
+replaces one pattern wherever it stands, and can do no more. An `explore` comes only where nobody knows yet what to \
+change.\n\
 - An `edit` step names every file it may write; nothing else can be written. A file that does not exist yet is marked \
 new. Name only files and symbols that you were shown, or that an earlier step makes.\n\
 - `scope` covers every file that any step writes. `accept` holds the commands that judge the whole; use the detected \

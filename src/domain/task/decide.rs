@@ -96,10 +96,11 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
     let can = |run: &StepRun| match &run.state {
         StepState::Failed { .. } | StepState::Blocked { .. } | StepState::Stale | StepState::TakenOver => true,
         StepState::Skipped => true,
+        // The question what becomes of a failed step is answered by another attempt, too.
+        StepState::AtGate(gate) => task.gate(gate).is_some_and(|gate| matches!(gate.ask, Ask::Failed { .. })),
         StepState::Waiting
         | StepState::Running { .. }
         | StepState::Repairing { .. }
-        | StepState::AtGate(_)
         | StepState::Ambiguous(_)
         | StepState::Done(_) => false,
     };
@@ -227,6 +228,11 @@ fn gate_answer(
     check_answer(task, plan, gate, answer, &actor)?;
     let mut events =
         vec![Event::GateDecided { gate: gate.id.clone(), answer, comment: comment.clone(), actor: actor.clone() }];
+    if let (Ask::Failed { cause, message }, Work::Step(step), GateAnswer::Allow) = (&gate.ask, &gate.work, answer) {
+        let reason = comment.clone().unwrap_or_else(|| format!("it failed ({}: {message})", cause.words()));
+        let step = step.clone();
+        events.push(Event::StepSet { step, to: HandSet::Skipped, actor: actor.clone(), reason: Some(reason) });
+    }
     if let Ask::Ambiguous { effect, .. } = &gate.ask {
         let by = format!("{} said so", actor.user);
         match answer {

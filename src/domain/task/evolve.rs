@@ -109,8 +109,13 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
                 GateDecision { answer: *answer, comment: comment.clone(), by: actor.clone(), at: *at, seq: *seq };
             if let Some(gate) = task.gates.iter_mut().find(|known| &known.id == gate) {
                 gate.decided = Some(decision);
-                let work = gate.work.clone();
-                under_way_again(task, &work, *at);
+                let (work, ask) = (gate.work.clone(), gate.ask.clone());
+                if let (Work::Step(step), Ask::Failed { cause, message }) = (&work, ask) {
+                    // It is over whatever the answer; a yes is followed by the event that skips it.
+                    set(task, step, StepState::Blocked { cause, message });
+                } else {
+                    under_way_again(task, &work, *at);
+                }
             }
         }
         Event::Proposed { step, generation, proposal, paths, hunks, lines } => {
@@ -154,6 +159,7 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
         }
         Event::RetryAsked { work, .. } => match work {
             Work::Step(step) => {
+                close_gates_of(task, work);
                 if let Some(run) = task.steps.iter_mut().find(|run| &run.id == step) {
                     run.failures = 0;
                     run.state = StepState::Waiting;

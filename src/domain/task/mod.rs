@@ -10,12 +10,15 @@ pub mod decide;
 pub mod event;
 pub mod evolve;
 pub mod facts;
+pub mod failure;
+pub mod journal;
 pub mod schedule;
 pub mod standing;
 pub mod state;
 
 pub use action::{Action, Actor};
 pub use event::{Event, Recorded};
+pub use journal::Journal;
 pub use state::{StepState, Task};
 
 #[cfg(test)]

@@ -16,5 +16,10 @@ pub use edits::{EditProblem, apply, invert, map_offset, map_range};
 pub use lines::{Encoding, LineIndex, LoneCr, Position, body, lines};
 pub use style::{Ending, Indent, Style};
 
+/// A number of things in words: `1 hunk`, `2 hunks`.
+pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+    format!("{number} {what}{}", if number == N::from(1) { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,8 @@
 //! Invariant: the machine sees each answer exactly once and in order, whether it is new or from the journal, so that a
 //! step that was killed asks nothing a second time. Absent: the loop itself, and judging.
 
-use super::Setting;
 use super::proposal::{self, Fault, Made};
+use super::{Setting, findings};
 use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind, ModelReply, ModelRequest};
 use crate::domain::agent::order::{Act, ToolError, ToolOrder, ToolResult};
 use crate::domain::agent::{Agent, AgentKind, Answer, Brief, CallForm, Limits, Move};
@@ -144,7 +144,7 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
     let request = ContentHash::of(format!("start {} {}", step.id, run.attempt));
     let brief = brief(run, step, setting);
     let (world, merged) = (run.world.clone(), setting.now().without(&step.id));
-    let (goal, wanted) = (run.task.goal.clone(), named_files(step));
+    let (goal, wanted, finished) = (run.task.goal.clone(), named_files(step), setting.finished.clone());
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
             let over = overlay(&world, &merged).await.map_err(|refusal| EffectFault {
@@ -154,7 +154,8 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
             })?;
             let context = crate::engine::start::context(&world, &goal, &wanted, &over).await;
             let form = crate::engine::start::call_form(&world).await;
-            let brief = Brief { context, form, ..brief };
+            let summaries = findings::read(&world, finished).await;
+            let brief = Brief { context, form, summaries, ..brief };
             let mut user = Vec::new();
             for path in over.keys() {
                 let entry = world.workspace.read(path).await.map_err(|refusal| EffectFault {
@@ -224,7 +225,7 @@ fn brief(run: &Run, step: &Step, setting: &Setting) -> Brief {
         index,
         context: String::new(),
         progress,
-        summaries: setting.summaries.clone(),
+        summaries: Vec::new(),
         rights: setting.plan.rights(&step.id, tools::defaults(kind)),
         limits: Limits {
             turns: run.world.limits.turns,
@@ -396,11 +397,11 @@ async fn judge(
     notes: &[String],
 ) -> Result<Result<Outcome, Vec<String>>, Halt> {
     if let StepKind::Explore(_) = step.kind {
-        let findings = if notes.is_empty() { summary.to_owned() } else { format!("{summary}\n\n{}", notes.join("\n")) };
-        if findings.trim().is_empty() {
+        let Some(found) = findings::text(summary, notes) else {
             return Ok(Err(vec!["nothing was found: say what you learnt, with the places in the code".to_owned()]));
-        }
-        let summary = run.payload(findings).await?;
+        };
+        findings::keep(run, step, &found).await;
+        let summary = run.payload(found).await?;
         return Ok(Ok(Outcome::Done { verified: true, summary }));
     }
     let made: Vec<Made> = stand
@@ -437,29 +438,4 @@ async fn judge(
     }
     run.state(repaired(stand.generation)).await?;
     Ok(Err(judged.problems))
-}
-
-/// Summaries of the steps that are done, for the later ones (C6).
-pub(super) fn summaries(journal: &[Arc<Recorded>]) -> Vec<String> {
-    let mut all: Vec<(StepId, String)> = Vec::new();
-    for recorded in journal {
-        if let Event::Ended { work: Work::Step(step), outcome: Outcome::Done { summary, .. }, .. } = &recorded.event {
-            all.retain(|(known, _)| known != step);
-            all.push((step.clone(), summary.head().chars().take(400).collect()));
-        }
-    }
-    all.into_iter().map(|(step, text)| format!("{step}: {text}")).collect()
-}
-
-/// What failed in the step's former attempt.
-pub(super) fn learnt(journal: &[Arc<Recorded>], step: &StepId) -> Option<String> {
-    journal.iter().rev().find_map(|recorded| match &recorded.event {
-        Event::Ended { work: Work::Step(id), outcome: Outcome::Failed { cause, message, .. }, .. } if id == step => {
-            Some(format!("{}: {message}", cause.words()))
-        }
-        Event::Ended { work: Work::Step(id), outcome: Outcome::Blocked { cause, message }, .. } if id == step => {
-            Some(format!("{}: {message}", cause.words()))
-        }
-        _ => None,
-    })
 }

@@ -7,6 +7,7 @@ use super::Setting;
 use crate::domain::change::{Entry, HunkState, accept, spot, unified};
 use crate::domain::ids::*;
 use crate::domain::plan::{Rule, Step, StepKind};
+use crate::domain::symbols::{Symbol, SymbolKind};
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Baseline, Cause, Intent, Outcome};
 use crate::engine::case::Merged;
@@ -114,14 +115,13 @@ fn without_own(merged: &Merged, path: &WorkspacePath, entry: Entry) -> Entry {
     accept::plan_undo(change, &entry, &accepted).unwrap_or(entry)
 }
 
-/// The text of an item, if exactly one goes by this name.
+/// The text of the definition that goes by this name; of twins under `cfg` all of them. A type's `impl` blocks go by its
+/// name too and are not its definition.
 pub(in crate::engine) fn item(world: &World, path: &WorkspacePath, entry: &Entry, symbol: &str) -> Option<String> {
     let Entry::File { text, .. } = entry else { return None };
     let outline = world.syntax.outline(&Source { path: path.clone(), text: Arc::clone(text) });
-    let mut named = outline.named(symbol);
-    let only = named.next()?;
-    if named.next().is_some() {
-        return None;
-    }
-    text.get(only.range.clone()).map(str::to_owned)
+    let defines = |found: &&Symbol| found.kind != SymbolKind::Impl;
+    let texts: Vec<&str> =
+        outline.named(symbol).filter(defines).filter_map(|found| text.get(found.range.clone())).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }

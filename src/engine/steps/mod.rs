@@ -6,6 +6,7 @@
 mod agent;
 mod ask;
 mod command;
+mod findings;
 mod hold;
 mod proposal;
 mod transform;
@@ -30,8 +31,8 @@ pub(super) struct Setting {
     pub merged: watch::Receiver<Arc<Merged>>,
     /// One check at a time.
     pub lane: Arc<Mutex<()>>,
-    /// Summaries of the steps done so far.
-    pub summaries: Vec<String>,
+    /// What the steps done so far say of themselves.
+    pub finished: Vec<findings::Finished>,
     /// What failed in the former attempt.
     pub learnt: Option<String>,
 }
@@ -39,18 +40,19 @@ pub(super) struct Setting {
 impl Setting {
     /// What the case has for a step that starts; nothing without an approval.
     pub(super) fn of(case: &Case) -> Option<Setting> {
+        let plan = case.plan.clone()?;
         Some(Setting {
-            plan: case.plan.clone()?,
             merged: case.merged.subscribe(),
             lane: case.lane.clone(),
-            summaries: agent::summaries(&case.journal),
+            finished: findings::finished(&case.journal, &plan),
             learnt: None,
+            plan,
         })
     }
 
     /// The same, with what the journal says of the step's former attempt.
     pub(super) fn of_step(case: &Case, step: &StepId) -> Option<Setting> {
-        Some(Setting { learnt: agent::learnt(&case.journal, step), ..Setting::of(case)? })
+        Some(Setting { learnt: findings::learnt(&case.journal, step), ..Setting::of(case)? })
     }
 
     /// The change set of the moment.

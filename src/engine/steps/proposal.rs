@@ -82,7 +82,8 @@ fn broken_store(error: &serde_json::Error) -> Halt {
     Halt::Store(crate::ports::StoreFault::Broken(error.to_string()))
 }
 
-/// The formatter's changes, as far as they lie inside items that the step changed.
+/// The formatter's changes, as far as they lie inside items that the step changed. A file that the formatter would have
+/// changed before the step did is not kept by it, or not with these settings; then its opinion is nobody's wish.
 async fn format(run: &mut Run, made: &Made) -> Result<Entry, Halt> {
     let Entry::File { text, mode } = &made.after else { return Ok(made.after.clone()) };
     if made.after.text() == made.base.text() {
@@ -90,9 +91,16 @@ async fn format(run: &mut Run, made: &Made) -> Result<Entry, Halt> {
     }
     let (path, world) = (made.path.clone(), run.world.clone());
     let request = ContentHash::of(format!("format {path} {text}"));
-    let given = text.clone();
+    let (given, base) = (text.clone(), made.base.clone());
     let came = run
-        .effect(Intent::Format, request, 0, |_| async move { Ok((world.arena.format(&path, &given).await, None)) })
+        .effect(Intent::Format, request, 0, |_| async move {
+            if let Entry::File { text: base, .. } = &base
+                && world.arena.format(&path, base).await.is_none_or(|formatted| *formatted != **base)
+            {
+                return Ok((None, None));
+            }
+            Ok((world.arena.format(&path, &given).await, None))
+        })
         .await?;
     let Came::Back(Some(formatted)) = came else { return Ok(made.after.clone()) };
     let outline = run.world.syntax.outline(&Source { path: made.path.clone(), text: Arc::clone(text) });

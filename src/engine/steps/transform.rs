@@ -1,7 +1,8 @@
 //! A `transform` step: a rule over the workspace, without a model and without a token.
 //!
-//! Invariant: certain and uncertain places are kept apart as hunks of their own (I2). Absent: the rules themselves;
-//! they are `syntax`'s.
+//! Invariant: certain and uncertain places are kept apart as hunks of their own (I2); a rename is judged over the whole
+//! workspace, whatever the step may write, and is not begun where it could not be finished. Absent: the rules
+//! themselves; they are `syntax`'s.
 
 use super::proposal::{self, Fault, Made};
 use super::{Setting, finish};
@@ -26,6 +27,9 @@ struct Transformed {
     /// Why files that may be text were not looked at.
     #[serde(default)]
     unread: Vec<String>,
+    /// Files with uncertain places that the step may not write.
+    #[serde(default)]
+    left: Vec<WorkspacePath>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,12 +60,8 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
-    let left_out = match transformed.unread.as_slice() {
-        [] => String::new(),
-        unread => format!("; not looked at: {}", unread.join("; ")),
-    };
-    let made: Vec<Made> = transformed
-        .files
+    let Transformed { files, unread, left } = transformed;
+    let made: Vec<Made> = files
         .into_iter()
         .map(|f| Made { path: f.path, user: f.user, base: f.base, after: f.after, doubts: f.doubts })
         .collect();
@@ -74,7 +74,20 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         Err(Fault::Stopped(message)) => return Ok(Outcome::Blocked { cause: Cause::Policy, message }),
     };
     let hunks: usize = proposal.files.iter().map(|file| file.hunks.len()).sum();
-    finish(run, step, setting, format!("{hunks} hunks in {} files{left_out}", proposal.files.len())).await
+    let (hunks, files) = (text::counted(hunks, "hunk"), text::counted(proposal.files.len(), "file"));
+    let mut summary = format!("{hunks} in {files}");
+    if !unread.is_empty() {
+        let said = format!("not looked at: {}", unread.join("; "));
+        run.line(format!("{}: {said}", step.id));
+        summary.push_str(&format!("; {said}"));
+    }
+    if !left.is_empty() {
+        summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
+    }
+    if !unread.is_empty() {
+        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
+    }
+    finish(run, step, setting, summary).await
 }
 
 fn fault(cause: Cause, message: String) -> EffectFault {
@@ -94,15 +107,20 @@ async fn transform(
     let listed = world.workspace.list().await;
     let (mut sources, mut unread) = (Vec::new(), Vec::new());
     let mut entries = Vec::new();
-    for file in
-        listed.into_iter().filter(|file| plan.may_write(id, file.path.as_str()) && !paths::is_secret(&file.path))
-    {
+    // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
+    // than the texts it changes.
+    let whole = matches!(rule, Rule::Rename { .. });
+    for file in listed {
+        let own = plan.may_write(id, file.path.as_str());
+        if !(whole || own) || paths::is_secret(&file.path) {
+            continue;
+        }
         let user = match world.workspace.read(&file.path).await {
             Ok(user) => user,
             // What is no text is not what a rule could change.
             Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
             Err(refusal) => {
-                unread.push(refusal.to_string());
+                unread.extend(own.then(|| refusal.to_string()));
                 continue;
             }
         };
@@ -124,6 +142,21 @@ async fn transform(
             };
             fault(Cause::MissingArtifact, format!("{}{candidates}", refusal.message))
         })?;
+    let (edits, beyond): (Vec<FileEdits>, Vec<FileEdits>) =
+        edits.into_iter().partition(|file| plan.may_write(id, file.path.as_str()));
+    let certain = |file: &&FileEdits| file.edits.iter().any(|marked| marked.doubt.is_none());
+    let unfinished: Vec<WorkspacePath> = beyond.iter().filter(certain).map(|file| file.path.clone()).collect();
+    if !unfinished.is_empty() {
+        return Err(fault(
+            Cause::Policy,
+            format!(
+                "the name is used in {} too, which this step may not write; add {} to its `write` and to the scope",
+                some_of(&unfinished),
+                if unfinished.len() == 1 { "it" } else { "them" }
+            ),
+        ));
+    }
+    let left = beyond.into_iter().map(|file| file.path).collect();
     let mut files = Vec::new();
     for FileEdits { path, edits } in edits {
         let Some((_, user, base)) = entries.iter().find(|(known, _, _)| known == &path) else { continue };
@@ -142,7 +175,18 @@ async fn transform(
     if files.is_empty() {
         return Err(fault(Cause::MissingArtifact, "the rule matches nothing in the step's files".to_owned()));
     }
-    Ok(Transformed { files, unread })
+    Ok(Transformed { files, unread, left })
+}
+
+/// Names of files that a message shows; the rest is counted.
+const NAMED: usize = 5;
+
+fn some_of(paths: &[WorkspacePath]) -> String {
+    let mut names = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    if paths.len() > NAMED {
+        names.push_str(&format!(" and {} more", paths.len() - NAMED));
+    }
+    names
 }
 
 /// The lines of the new text that hold an uncertain place. Rules replace within lines, so that lines keep their count.
@@ -201,5 +245,6 @@ async fn template(
     Ok(Transformed {
         files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }],
         unread: Vec::new(),
+        left: Vec::new(),
     })
 }

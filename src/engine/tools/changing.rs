@@ -79,9 +79,7 @@ impl Bench {
         tools: &Tools<'_>,
     ) -> Result<ToolResult, ToolError> {
         let (text, mode) = self.writable(path, tools).await?;
-        let pairs: Vec<(String, String)> =
-            pairs.iter().map(|pair| (pair.search.clone(), pair.replace.clone())).collect();
-        let after = matching::replace_pairs(&text, &pairs)?;
+        let after = matching::replace_pairs(&text, pairs)?;
         self.put(path, &text, after, mode, tools)
     }
 

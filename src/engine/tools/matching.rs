@@ -1,16 +1,54 @@
-//! Where new text goes in an old one: exactly, or not at all.
+//! From a tool's arguments to the edit matcher, and its refusals as what a model can act on.
 //!
-//! Invariant: bytes outside the item or the pairs stay as they are; a search text that is not there exactly once is
-//! refused. Absent: every tolerance beyond the fence's own indentation and line endings.
+//! Invariant: bytes outside the item or the pairs stay as they are. Absent: matching itself (`domain::change::matcher`);
+//! only a new item beside an old one is placed here, since it replaces nothing.
 
-use crate::domain::agent::order::{Placement, ToolError};
+use crate::domain::agent::order::{Pair, Placement, ToolError};
+use crate::domain::change::matcher::{self, EditRefusal, EditRequest, Edited, RefusalKind};
 use std::ops::Range;
+
+/// Lines shown on both sides of the region that a search nearly matched.
+const AROUND: usize = 3;
 
 /// The text with a whole new item in place of the one at `item`.
 pub(super) fn replace_item(text: &str, item: Range<usize>, new_item: &str) -> Result<String, ToolError> {
-    let (head, tail) = around(text, &item)?;
-    let fitted = fitted(new_item, indent_at(head), text);
-    Ok(format!("{head}{fitted}{tail}"))
+    edited(text, &EditRequest::Symbol { range: item, item: new_item.to_owned() })
+}
+
+/// The text with every pair replaced, or none.
+pub(super) fn replace_pairs(text: &str, pairs: &[Pair]) -> Result<String, ToolError> {
+    let pairs = pairs.iter().map(|pair| matcher::Pair { search: pair.search.clone(), replace: pair.replace.clone() });
+    edited(text, &EditRequest::Pairs(pairs.collect()))
+}
+
+fn edited(text: &str, request: &EditRequest) -> Result<String, ToolError> {
+    match matcher::edit(text, request) {
+        Ok(Edited::Text(text)) => Ok(text),
+        Ok(Edited::AlreadyThere) => Ok(text.to_owned()),
+        Err(refusal) => Err(refused(text, &refusal)),
+    }
+}
+
+/// A refusal with the lines that are there, so that the next call can copy them.
+fn refused(text: &str, refusal: &EditRefusal) -> ToolError {
+    let mut what = refusal.message.clone();
+    if let Some(near) = &refusal.nearest {
+        let first = near.line.min(near.differs_at).saturating_sub(1 + AROUND);
+        let count = near.differs_at.max(near.line) + AROUND - first;
+        let lines = text.lines().enumerate().skip(first).take(count);
+        what.push_str("\nthe file has there:");
+        what.extend(lines.map(|(at, line)| format!("\n{}: {line}", at + 1)));
+    }
+    let instead = match refusal.kind {
+        RefusalKind::NotFound => "copy the lines as they stand in the file, or `edit` the whole item",
+        RefusalKind::Ambiguous => "add lines around it until it stands once, or `edit` the whole item",
+        RefusalKind::Overlap => "join the pairs into one",
+        RefusalKind::Empty => "give the lines",
+        RefusalKind::Elided => "write the whole item, every line of it",
+        RefusalKind::Indentation => "indent the item as it is indented in the file",
+        RefusalKind::Stale => "call `outline` again",
+    };
+    ToolError::new(what, instead)
 }
 
 /// The text with a new item above or below the one at `item`, an empty line between them.
@@ -23,9 +61,9 @@ pub(super) fn insert_item(
     let (head, tail) = around(text, &item)?;
     let indent = indent_at(head);
     let (fitted, ending) = (fitted(new_item, indent, text), ending_of(text));
-    let old = text.get(item).unwrap_or("");
+    let old = text.get(item.clone()).unwrap_or("");
     Ok(match place {
-        Placement::Instead => format!("{head}{fitted}{tail}"),
+        Placement::Instead => return replace_item(text, item, new_item),
         Placement::Before => format!("{head}{fitted}{ending}{ending}{indent}{old}{tail}"),
         Placement::After => {
             // what stands behind the item on its last line stays with it
@@ -35,51 +73,6 @@ pub(super) fn insert_item(
             format!("{head}{old}{rest}{ending}{ending}{indent}{fitted}{below}")
         }
     })
-}
-
-/// The text with every pair replaced. All pairs are looked for in the text as it was.
-pub(super) fn replace_pairs(text: &str, pairs: &[(String, String)]) -> Result<String, ToolError> {
-    let ending = ending_of(text);
-    let mut found: Vec<(Range<usize>, String)> = Vec::new();
-    for (n, (search, replace)) in pairs.iter().enumerate() {
-        let (search, replace) = (with_ending(search, ending), with_ending(replace, ending));
-        if search.is_empty() {
-            return Err(ToolError::new(
-                format!("pair {} has nothing to search for", n + 1),
-                "give the lines to replace",
-            ));
-        }
-        let mut places = text.match_indices(&search).map(|(at, _)| at);
-        match (places.next(), places.count()) {
-            (Some(at), 0) => found.push((at..at + search.len(), replace)),
-            (None, _) if !replace.is_empty() && text.contains(&replace) => {}
-            (None, _) => {
-                return Err(ToolError::new(
-                    format!("the text of pair {} is not in the file", n + 1),
-                    "`read` the place and copy the lines exactly",
-                ));
-            }
-            (Some(_), more) => {
-                return Err(ToolError::new(
-                    format!("the text of pair {} is in the file {} times", n + 1, more + 1),
-                    "add lines around it until it is unique",
-                ));
-            }
-        }
-    }
-    found.sort_by_key(|(range, _)| range.start);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for (range, replace) in found {
-        let Some(kept) = text.get(at..range.start) else {
-            return Err(ToolError::new("two pairs overlap", "join them into one"));
-        };
-        out.push_str(kept);
-        out.push_str(&replace);
-        at = range.end;
-    }
-    out.push_str(text.get(at..).unwrap_or(""));
-    Ok(out)
 }
 
 fn around<'a>(text: &'a str, item: &Range<usize>) -> Result<(&'a str, &'a str), ToolError> {
@@ -129,4 +122,41 @@ fn fitted(item: &str, indent: &str, text: &str) -> String {
         }
     }
     with_ending(&out, ending_of(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "fn a() {\n    one();\n    two();\n}\n\nfn b() {\n    two();\n}\n";
+
+    #[track_caller]
+    fn refusal(search: &str) -> String {
+        let pair = Pair { search: search.to_owned(), replace: "x();\n".to_owned() };
+        let ToolError { what, retry, instead } = replace_pairs(TEXT, &[pair]).expect_err("it must not match");
+        format!("{what}\nretry {retry}: {instead}")
+    }
+
+    #[test]
+    fn a_near_miss_shows_what_is_there() {
+        insta::assert_snapshot!(refusal("fn a() {\n    one();\n    three();\n"), @r#"
+        the search stands nowhere; the nearest is at line 1, where line 3 is "    two();" and the search has "    three();"; copy the lines as they stand
+        the file has there:
+        1: fn a() {
+        2:     one();
+        3:     two();
+        4: }
+        5: 
+        6: fn b() {
+        retry false: copy the lines as they stand in the file, or `edit` the whole item
+        "#);
+    }
+
+    #[test]
+    fn several_places_are_named() {
+        insta::assert_snapshot!(refusal("    two();\n"), @"
+        the search stands 2 times, at lines 3, 7; add lines around it until it stands once
+        retry false: add lines around it until it stands once, or `edit` the whole item
+        ");
+    }
 }

@@ -407,8 +407,8 @@ async fn files_come_and_go_within_the_write_set() {
     -- src/new/a.rs is now src/new/b.rs
     -- ! `src/main.rs` is outside the write set of this step, which is `src/lib.rs`, `src/new/*.rs`, `Cargo.toml` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
     -- src/new/b.rs is removed
-    -- ! the text of pair 1 is in the file 2 times / retry false / add lines around it until it is unique
-    -- ! the text of pair 2 is not in the file / retry false / `read` the place and copy the lines exactly
+    -- ! the search stands 2 times, at lines 5, 9; add lines around it until it stands once / retry false / add lines around it until it stands once, or `edit` the whole item
+    -- ! pair 2: the search stands nowhere in the file, and no line of it does; read the file again / retry false / copy the lines as they stand in the file, or `edit` the whole item
     -- src/lib.rs is changed; it has 12 lines now, 12 before
     -- ! `check` is not done at the bench / retry false / this is a defect
     == src/lib.rs true

@@ -246,7 +246,7 @@ fn stalled(at: usize, timeouts: Timeouts) -> String {
 fn each_limit_has_its_own_words() {
     let far = Duration::from_secs(1_000_000);
     let near = Duration::from_secs(125);
-    let all = Timeouts { connect: Duration::from_secs(5), first_byte: far, idle: far, total: far };
+    let all = Timeouts { connect: far, first_byte: far, idle: far, total: far };
     insta::assert_snapshot!(stalled(0, Timeouts { first_byte: near, ..all }), @r#"
     Stalled after 4: http://SERVER/v1 sent not one byte of an answer within 125 s
     -> see whether the server is overloaded, or raise timeouts.first_byte

@@ -229,7 +229,18 @@ impl Program<'_> {
 
     fn imports(&self, file: usize, scope: Node<'_>) -> Vec<Import> {
         let mut found = Vec::new();
-        for item in children(scope).filter(|item| item.kind() == "use_declaration") {
+        for item in children(scope) {
+            if let Some(name) = item.child_by_field_name("name").filter(|_| item.kind() == "extern_crate_declaration") {
+                let text = |node| self.text(file, node).to_owned();
+                let alias = item.child_by_field_name("alias").map_or_else(|| text(name), &text);
+                // `extern crate self as name;` is the crate's own root.
+                let path =
+                    if text(name) == "self" { vec!["crate".to_owned()] } else { vec![String::new(), text(name)] };
+                found.push(Import { alias, path, open: is_open(item) });
+            }
+            if item.kind() != "use_declaration" {
+                continue;
+            }
             if let Some(clause) = item.child_by_field_name("argument") {
                 let first = found.len();
                 self.flatten(file, clause, &[], &mut found);

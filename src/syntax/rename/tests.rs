@@ -482,3 +482,38 @@ fn one_name_in_several_sets_of_names() {
       pub struct <Pulse> { x: u8 }
     ");
 }
+
+#[test]
+fn a_crate_goes_by_the_name_of_its_manifest_and_of_extern_crate() {
+    insta::assert_snapshot!(check(
+        r#"
+        //- Cargo.toml
+        [workspace]
+        //- crates/search/Cargo.toml
+        [package]
+        name = "grep-search"
+        //- crates/search/src/lib.rs
+        pub struct Finder;
+        //- crates/all/Cargo.toml
+        [package]
+        name = "all"
+        //- crates/all/src/lib.rs
+        pub extern crate grep_search as search;
+        extern crate self as own;
+        fn a(x: search::Finder, y: own::search::Finder) {}
+        //- crates/all/examples/one.rs
+        use all::search::Finder;
+        fn b(x: Finder, y: grep_search::Finder, z: other::Finder) {}
+        "#,
+        "Finder",
+        "Seeker",
+    ), @"
+    crates/search/src/lib.rs:
+      pub struct <Seeker>;
+    crates/all/src/lib.rs:
+      fn a(x: search::<Seeker>, y: own::search::<Seeker>) {}
+    crates/all/examples/one.rs:
+      use all::search::<Seeker>;
+      fn b(x: <Seeker>, y: grep_search::<Seeker>, z: other::Finder) {}
+    ");
+}

@@ -1,6 +1,9 @@
 //! What the tests of the whole program share.
 
+pub mod model;
 pub mod project;
+pub mod running;
 pub mod source;
 
-pub use project::Project;
+pub use project::{Project, Said};
+pub use running::{Beside, until};

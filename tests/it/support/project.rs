@@ -29,6 +29,24 @@ pub struct Said {
 }
 
 impl Said {
+    /// Of a process that has ended.
+    pub fn of(output: &Output) -> Said {
+        Said {
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code(),
+        }
+    }
+
+    /// Checks that each of these stands in the output or beside it.
+    #[track_caller]
+    pub fn says(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.out.contains(part) || self.err.contains(part), "it does not say `{part}`: {self:?}");
+        }
+        self
+    }
+
     /// Standard output as JSON.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
@@ -78,6 +96,14 @@ impl Project {
         project
     }
 
+    /// A clone of a repository of this machine.
+    pub fn cloned(repository: &Path) -> Project {
+        let project = Project::without_git(&[]);
+        let from = repository.canonicalize().unwrap();
+        project.git(&["clone", "-q", from.to_str().unwrap(), "."]);
+        project
+    }
+
     /// Writes a file of the workspace.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.root.join(path);
@@ -115,12 +141,7 @@ impl Project {
     /// Runs it to its end.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> Said {
-        let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
-        Said {
-            out: String::from_utf8_lossy(&stdout).into_owned(),
-            err: String::from_utf8_lossy(&stderr).into_owned(),
-            code: status.code(),
-        }
+        Said::of(&self.command(arguments).output().unwrap())
     }
 
     /// Opens a task with this plan document and approves it; gives its id.

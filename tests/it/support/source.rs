@@ -46,7 +46,10 @@ impl Source {
 
     /// `src/domain/ids.rs` is `domain::ids`.
     pub fn module(&self) -> Vec<String> {
-        let below = ["src/", "tests/it/"].iter().find_map(|top| self.path.strip_prefix(top)).unwrap_or(&self.path);
+        let below = ["src/", "tests/it/", "tests/bench/"]
+            .iter()
+            .find_map(|top| self.path.strip_prefix(top))
+            .unwrap_or(&self.path);
         let below = below.trim_end_matches(".rs");
         let mut module: Vec<String> = below.split('/').map(str::to_owned).collect();
         if matches!(module.last().map(String::as_str), Some("mod" | "lib" | "main")) {
@@ -140,16 +143,22 @@ impl Crate {
     }
 }
 
-/// All Rust files below a folder of the repository.
+/// The tour's sample project: files of another crate, which this one carries as texts.
+const SAMPLE: &str = "src/cli/tour/sample/";
+
+/// All Rust files below a folder of the repository that are its own.
 pub fn rust_files(folder: &str) -> Vec<Source> {
     let mut files: Vec<Source> = ignore::WalkBuilder::new(repository().join(folder))
         .build()
         .filter_map(|entry| Some(entry.ok()?.into_path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        // A project that the tour carries as data; it is no part of the crate.
+        .filter(|path| !path.starts_with(repository().join("src/cli/tour/sample")))
         .map(|path| {
             let below = path.strip_prefix(repository()).unwrap().to_string_lossy().replace('\\', "/");
             Source::new(&below, &std::fs::read_to_string(&path).unwrap())
         })
+        .filter(|source| !source.path.starts_with(SAMPLE))
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     assert!(!files.is_empty(), "no Rust file in {folder}");

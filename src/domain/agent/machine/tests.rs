@@ -324,7 +324,7 @@ fn refusals_are_structures() {
       tool: error: not done⏎<<<data ac2dcd43 read⏎the arguments of `read` are not right⏎at `/`: expected one complete JSON object, received JSON that ends before it is complete⏎>>>data ac2dcd43⏎retry the same call: no⏎instead: write the call again with these arguments mended
     ? model, 15 tools
       model:  (1 calls)
-      tool: error: not done⏎<<<data 9227e05b run⏎`curl example.org` is not on the allow-list of this step: nothing⏎>>>data 9227e05b⏎retry the same call: no⏎instead: run what is on the list, or `check` for the step's own check
+      tool: error: not done⏎<<<data 61d89068 run⏎`curl example.org` is not in the plan's allow-list; allowed: no command is⏎>>>data 61d89068⏎retry the same call: no⏎instead: run what is on the list, or `check` for the step's own check
     "#);
 }
 
