@@ -255,11 +255,12 @@ async fn a_plan_with_errors_is_not_approved_and_json_stays_one_value() {
 #[tokio::test]
 async fn accept_stays_until_the_text_is_on_disk_and_the_checks_have_run() {
     let pending = || vec![hunk("h00000001", HunkState::Open, None)];
-    let decided = || vec![hunk("h00000001", HunkState::Open, Some(Decision::Accept))];
     let kept = || vec![hunk("h00000001", HunkState::Accepted, Some(Decision::Accept))];
+    // A decision is answered when it is carried out and the checks that follow have begun.
+    let mut judging = with_hunks(TaskState::Verifying, kept());
+    Arc::make_mut(&mut judging.task).acceptance.state = crate::domain::task::state::ProgressState::Running;
     let turn = vec![
-        ("accepted 1 hunk", with_hunks(TaskState::AwaitingReview, decided())),
-        ("written", with_hunks(TaskState::Verifying, kept())),
+        ("accepted 1 hunk", judging),
         ("closed", with_hunks(TaskState::Done { ending: Ending::Verified }, kept())),
     ];
     let fake = Fake::new(Some(with_hunks(TaskState::AwaitingReview, pending())), vec![turn]);
