@@ -126,9 +126,9 @@ fn what_the_plan_does_not_allow_is_refused_at_the_tool_and_the_model_is_told() {
     >>>data 3d051f98
     --
     error: not done
-    <<<data 2c322d22 run
-    `rm -rf /` is not on the allow-list of this step: nothing
-    >>>data 2c322d22
+    <<<data 349b1e12 run
+    `rm -rf /` is not in the plan's allow-list; allowed: no command is
+    >>>data 349b1e12
     --
     error: not done
     <<<data 42c1cc24 delete
