@@ -161,7 +161,8 @@ fn rests(status: &StatusView, now: Time, is_host: bool) -> bool {
 /// it is carried out; what the text says of former ones is the user's affair: they may have put a file back.
 fn settled(status: &StatusView) -> bool {
     let writing = status.in_flight.iter().any(|effect| effect.starts_with("review:"));
-    !writing && !(status.state == TaskState::Verifying && status.busy)
+    let judging = status.state == TaskState::Verifying && status.busy;
+    !writing && !judging
 }
 
 /// The host died: whoever takes its place goes on with what this terminal had asked for.

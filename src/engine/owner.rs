@@ -62,6 +62,8 @@ pub(super) struct Owner {
     serial: u64,
     /// The earliest tick that is under way.
     due: Option<Time>,
+    /// What a person should know of this start.
+    remarks: Vec<String>,
 }
 
 /// Lines of progress that wait for a slow reader before the oldest are dropped.
@@ -85,9 +87,19 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         updates: updates.clone(),
         serial: 0,
         due: None,
+        remarks: Vec::new(),
     };
+    owner.remarks.clone_from(&owner.world.remarks);
     for id in owner.world.store.tasks().await? {
-        let case = Case::load(&owner.world, &id).await?;
+        let case = match Case::load(&owner.world, &id).await {
+            Ok(case) => case,
+            // One journal that cannot be read does not take the others with it. Its events stay as they are.
+            Err(fault) => {
+                tracing::error!(task = %id, %fault, "a task cannot be read");
+                owner.remarks.push(format!("task {id} cannot be read and is left as it is: {fault}"));
+                continue;
+            }
+        };
         owner.order.push(id.clone());
         owner.cases.insert(id.clone(), case);
         if let Err(fault) = recover::recover(&mut owner, &id).await {
@@ -515,7 +527,7 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
-        let desk = publish::desk(&self.world, &self.order, &self.cases, &self.desk.borrow());
+        let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }
 }

@@ -38,12 +38,18 @@ impl Owner {
 }
 
 /// The snapshot of all cases; `former` is the last one.
-pub(super) fn desk(world: &World, order: &[TaskId], cases: &BTreeMap<TaskId, Case>, former: &Desk) -> Desk {
+pub(super) fn desk(
+    world: &World,
+    remarks: &[String],
+    order: &[TaskId],
+    cases: &BTreeMap<TaskId, Case>,
+    former: &Desk,
+) -> Desk {
     let place = Surroundings {
         root: world.workspace.root().to_path_buf(),
         model: world.model.info(),
         rung: Some(world.arena.rung()),
-        remarks: world.remarks.clone(),
+        remarks: remarks.to_vec(),
     };
     let now = world.clock.now();
     let tasks = order.iter().enumerate().filter_map(|(at, id)| {

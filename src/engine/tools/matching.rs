@@ -126,6 +126,8 @@ fn fitted(item: &str, indent: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
+
     use super::*;
 
     const TEXT: &str = "fn a() {\n    one();\n    two();\n}\n\nfn b() {\n    two();\n}\n";
