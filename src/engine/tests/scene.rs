@@ -409,6 +409,7 @@ enum Wish {
 }
 
 /// What a failed test wants to see.
+#[allow(clippy::type_complexity, reason = "it is only printed")]
 fn shown(desk: &Desk) -> Vec<(String, Vec<(crate::domain::ids::StepId, String)>, Vec<Event>)> {
     let tail = |seen: &Arc<Dossier>| {
         let tail: Vec<Event> = seen.journal.iter().rev().take(6).map(|recorded| recorded.event.clone()).collect();
