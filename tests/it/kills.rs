@@ -5,6 +5,8 @@
 //! nobody killed. Invariant: every wait is for a thing (a line in the outside world's log, a request at the server, a
 //! process's end), with a deadline. Absent: every position of a journal; that is the in-memory twin's.
 
+#![allow(clippy::print_stdout, reason = "the count of kills by cell is what a reader of the run wants to see")]
+
 use crate::support::Project;
 use planwright::domain::ids::TaskId;
 use planwright::domain::task::event::{Ask, Event, Recorded};
