@@ -70,7 +70,7 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
         return end_host(&site, io).await;
     }
     let house = site.house();
-    let running = Arc::new(Mutex::new(None));
+    let running = Hosted::default();
     let exit = cli::serve(parsed, io, &house, async || {
         let handle = Mutex::new(join(&site, &running).await?);
         let joined: Box<dyn Port> = Box::new(Joined { site: site.clone(), handle, running: running.clone() });
@@ -81,10 +81,15 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
         cli::say_warning(io, &said);
     }
     // The engine ends before the process does, so that what is in flight is dropped and not cut.
-    let running = running.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (running, handle) = std::mem::take(&mut *running.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Some(handle) = &handle {
+        handle.leave().await;
+    }
     if let Some(running) = running {
         running.stop().await;
     }
+    // Last of all, because it frees the lock.
+    drop(handle);
     Ok(exit)
 }
 
@@ -173,7 +178,7 @@ impl Site {
 struct Joined {
     site: Arc<Site>,
     handle: Mutex<Handle>,
-    running: Arc<Mutex<Option<Running>>>,
+    running: Hosted,
 }
 
 impl Joined {
@@ -220,8 +225,11 @@ impl Port for Joined {
     }
 }
 
-async fn join(site: &Arc<Site>, running: &Arc<Mutex<Option<Running>>>) -> Result<Handle, Refusal> {
-    host::join(&site.state, "terminal", |former| {
+/// The engine of this process, if it is the host, and the handle that keeps the lock.
+type Hosted = Arc<Mutex<(Option<Running>, Option<Handle>)>>;
+
+async fn join(site: &Arc<Site>, running: &Hosted) -> Result<Handle, Refusal> {
+    let handle = host::join(&site.state, "terminal", |former| {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.
@@ -234,11 +242,13 @@ async fn join(site: &Arc<Site>, running: &Arc<Mutex<Option<Running>>>) -> Result
             }
             let started = open(&site).await?;
             let handle: EngineHandle = started.handle.clone();
-            *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+            running.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(started);
             Ok(handle)
         }
     })
-    .await
+    .await?;
+    running.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(handle.clone());
+    Ok(handle)
 }
 
 /// Ports from the configuration, and an engine on them.

@@ -42,6 +42,9 @@ use tokio::task::AbortHandle;
 /// This release. Host and attached processes must be of the same.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// How long a host that ends lets its last answers be written.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
 /// What a person types to end a host that does not answer.
 const END: &str = "planwright doctor --end-host";
 
@@ -94,6 +97,14 @@ impl Handle {
         }
     }
 
+    /// Before a host ends: lets the answers that others still wait for be written. Bounded, because one that does not
+    /// read must not hold a terminal.
+    pub async fn leave(&self) {
+        if let Handle::Local(_, hosting) = self {
+            let _paid_or_late = tokio::time::timeout(LAST_ANSWERS, hosting.owed.paid()).await;
+        }
+    }
+
     /// True where this process runs the engine.
     pub fn is_host(&self) -> bool {
         match self {
@@ -108,6 +119,7 @@ impl Handle {
 pub struct Hosting {
     socket: PathBuf,
     serving: AbortHandle,
+    owed: serve::Owed,
     /// Dropped last: who takes the lock next must not find its new socket removed by us.
     _lock: Lock,
 }
@@ -170,9 +182,10 @@ where
     let (socket, listener) = listen(state).map_err(|error| broken(state, &error))?;
     let former = lock::read(&state.lock());
     lock.note(&Holder::this(socket.clone(), client)).map_err(|error| broken(state, &error))?;
-    let serving = tokio::spawn(serve::serve(listener, engine)).abort_handle();
+    let owed = serve::Owed::new();
+    let serving = tokio::spawn(serve::serve(listener, engine, owed.clone())).abort_handle();
     // From here on an early return lets go of lock and socket again.
-    let hosting = Arc::new(Hosting { socket, serving, _lock: lock });
+    let hosting = Arc::new(Hosting { socket, serving, owed, _lock: lock });
     let engine = start(former).await?;
     ready.send_replace(Some(engine.clone()));
     Ok(Handle::Local(engine, hosting))

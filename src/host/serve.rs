@@ -25,19 +25,54 @@ const QUEUE: usize = 64;
 /// How long a connection may take to say who it is.
 const HELLO: Duration = Duration::from_secs(10);
 
+/// Answers that clients still wait for. A host that leaves lets them be written first.
+#[derive(Clone, Debug)]
+pub(super) struct Owed(watch::Sender<usize>);
+
+impl Owed {
+    pub(super) fn new() -> Self {
+        Self(watch::Sender::new(0))
+    }
+
+    /// One more, until it is dropped.
+    fn one(&self) -> Debt {
+        self.0.send_modify(|count| *count += 1);
+        Debt(self.0.clone())
+    }
+
+    /// Completes when nothing is owed.
+    pub(super) async fn paid(&self) {
+        // It cannot close: the sender is here.
+        let mut count = self.0.subscribe();
+        let _paid = count.wait_for(|count| *count == 0).await;
+    }
+}
+
+/// An answer that is not written yet.
+struct Debt(watch::Sender<usize>);
+
+impl Drop for Debt {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+/// A frame on its way to a client, with what is paid when it is written.
+type Frame = (Vec<u8>, Option<Debt>);
+
 /// The engine, once it has started. Connections greet before, so that a slow start is not taken for a dead host.
 pub(super) type Engine = watch::Receiver<Option<EngineHandle>>;
 
 /// Takes connections until dropped; they end with it.
-pub(super) async fn serve(listener: UnixListener, engine: Engine) {
+pub(super) async fn serve(listener: UnixListener, engine: Engine, owed: Owed) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             taken = listener.accept() => match taken {
                 Ok((stream, _)) => {
-                    let engine = engine.clone();
+                    let (engine, owed) = (engine.clone(), owed.clone());
                     connections.spawn(async move {
-                        if let Err(error) = connection(stream, engine).await {
+                        if let Err(error) = connection(stream, engine, &owed).await {
                             tracing::warn!(%error, "a connection was closed");
                         }
                     });
@@ -53,7 +88,7 @@ pub(super) async fn serve(listener: UnixListener, engine: Engine) {
     }
 }
 
-async fn connection(stream: UnixStream, mut engine: Engine) -> io::Result<()> {
+async fn connection(stream: UnixStream, mut engine: Engine, owed: &Owed) -> io::Result<()> {
     let peer = stream.peer_cred()?;
     if peer.uid() != rustix::process::getuid().as_raw() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("user {} may not attach", peer.uid())));
@@ -76,13 +111,13 @@ async fn connection(stream: UnixStream, mut engine: Engine) -> io::Result<()> {
     let (queue, waiting) = mpsc::channel(QUEUE);
     // Both ends of the connection end together: a client that has gone, or does not read and is given up.
     tokio::select! {
-        done = listen(lines, &engine, queue) => done,
+        done = listen(lines, &engine, queue, owed) => done,
         done = write(to, waiting) => done,
     }
 }
 
-async fn write(mut to: OwnedWriteHalf, mut waiting: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
-    while let Some(frame) = waiting.recv().await {
+async fn write(mut to: OwnedWriteHalf, mut waiting: mpsc::Receiver<Frame>) -> io::Result<()> {
+    while let Some((frame, _paid_when_written)) = waiting.recv().await {
         to.write_all(&frame).await?;
     }
     pending().await
@@ -91,14 +126,15 @@ async fn write(mut to: OwnedWriteHalf, mut waiting: mpsc::Receiver<Vec<u8>>) -> 
 async fn listen(
     mut lines: Lines<BufReader<OwnedReadHalf>>,
     engine: &EngineHandle,
-    queue: mpsc::Sender<Vec<u8>>,
+    queue: mpsc::Sender<Frame>,
+    owed: &Owed,
 ) -> io::Result<()> {
-    let answer = |id, answer| {
+    let answer = |id, answer, debt| {
         queue
-            .try_send(encode_answer(id, answer)?)
+            .try_send((encode_answer(id, answer)?, Some(debt)))
             .map_err(|_| io::Error::new(io::ErrorKind::WouldBlock, "it asks and does not read"))
     };
-    let mut acts: FuturesUnordered<Fut<'_, (u64, Answer)>> = FuturesUnordered::new();
+    let mut acts: FuturesUnordered<Fut<'_, (u64, Answer, Debt)>> = FuturesUnordered::new();
     let mut updates: Option<broadcast::Receiver<Update>> = None;
     loop {
         tokio::select! {
@@ -108,27 +144,29 @@ async fn listen(
                     return Err(io::Error::new(io::ErrorKind::InvalidData, "it said hello twice"));
                 }
                 Some(ToHost::Act { id, actor, action }) => {
+                    let debt = owed.one();
                     let mut act: Fut<'_, _> = Box::pin(async move {
-                        (id, engine.act(actor, action).await.map_or_else(Answer::Refusal, Answer::Reply))
+                        (id, engine.act(actor, action).await.map_or_else(Answer::Refusal, Answer::Reply), debt)
                     });
                     // The first poll puts it into the engine's inbox: acts of one client keep their order.
                     match (&mut act).now_or_never() {
-                        Some((id, done)) => answer(id, done)?,
+                        Some((id, done, debt)) => answer(id, done, debt)?,
                         None => acts.push(act),
                     }
                 }
                 Some(ToHost::Read { id, query }) => {
-                    answer(id, engine.ask(&query).await.map_or_else(Answer::Refusal, Answer::View))?;
+                    let debt = owed.one();
+                    answer(id, engine.ask(&query).await.map_or_else(Answer::Refusal, Answer::View), debt)?;
                 }
                 Some(ToHost::Subscribe { id }) => {
                     updates = Some(engine.updates());
-                    answer(id, Answer::Subscribed)?;
+                    answer(id, Answer::Subscribed, owed.one())?;
                 }
             },
-            Some((id, done)) = acts.next(), if !acts.is_empty() => answer(id, done)?,
+            Some((id, done, debt)) = acts.next(), if !acts.is_empty() => answer(id, done, debt)?,
             update = next(&mut updates) => {
                 // Progress may be left out: the desk has the whole truth.
-                drop(queue.try_send(encode(&FromHost::Update(update))?));
+                drop(queue.try_send((encode(&FromHost::Update(update))?, None)));
             }
         }
     }

@@ -4,7 +4,7 @@
 //! answer, decisions on hunks): the engine prepares those.
 
 use super::action::*;
-use super::event::{Ask, Event, HandSet, PlanFrom, Settlement};
+use super::event::{Ask, Event, HandSet, Intent, PlanFrom, Settlement};
 use super::standing::asked;
 use super::state::*;
 use crate::domain::ids::*;
@@ -73,11 +73,20 @@ fn stop(task: &Task, actor: Actor, cancelled: bool) -> Result<Vec<Event>, Refusa
     let mut events = Vec::new();
     if cancelled {
         // What a crash left in doubt is not in flight any more: its gate asks on, or the answer would be lost.
-        events.extend(
-            task.in_flight()
-                .filter(|effect| !task.in_doubt(&effect.id))
-                .map(|e| Event::Settled { effect: e.id.clone(), result: Settlement::Cancelled }),
-        );
+        let mut gates = task.gates_opened;
+        for effect in task.in_flight().filter(|effect| !task.in_doubt(&effect.id)) {
+            // What reaches outside may have got there before it was ended: a person must say, as after a crash (B4).
+            if let Intent::Outside { command, .. } = &effect.what {
+                gates = gates.saturating_add(1);
+                events.push(Event::GateOpened {
+                    gate: GateId::new(format!("g{gates}")),
+                    work: effect.id.work.clone(),
+                    ask: Ask::Ambiguous { effect: effect.id.clone(), command: command.clone() },
+                });
+            } else {
+                events.push(Event::Settled { effect: effect.id.clone(), result: Settlement::Cancelled });
+            }
+        }
     }
     match &task.course {
         Course::Paused { .. } if events.is_empty() => Err(refuse(
