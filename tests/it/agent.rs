@@ -300,3 +300,18 @@ fn words_said_while_a_step_runs_reach_its_next_request() {
     assert!(!work.asked(0).contains("keep the comment"));
     assert!(work.asked(1).contains("The person says: keep the comment"), "{}", work.asked(1));
 }
+
+#[test]
+fn a_call_in_the_text_without_its_code_is_asked_for_the_code_apart() {
+    let code = Turn::text(&format!("```rust\n{NEW}\n```"));
+    let call = Turn::text(&text_call("edit", &json!({ "path": "src/lib.rs", "symbol": "port" })));
+    let done = Turn::text(&text_call("finish", &json!({ "summary": "It returns an option." })));
+    let work = Modelled::new(
+        &FILES,
+        Script::when("You write one piece of code", [code]).or_when("", [call.clone(), call, done]),
+    );
+    let task = ran(&work, &plan(""), 3);
+    let asked = work.asked(1);
+    assert!(!asked.contains("\"name\"") && asked.contains("text.parse().unwrap()"), "{asked}");
+    assert!(work.run(&["review", &task, "--json"]).out.contains("text.parse().ok()"));
+}

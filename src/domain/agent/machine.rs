@@ -245,7 +245,8 @@ impl Agent {
     fn request(&self) -> ModelRequest {
         let specs = self.specs();
         let (messages, schema) = match &self.state {
-            State::Code(wanted, _) if self.form == CallForm::Schema => {
+            // In the midst of their own JSON calls small models answer with the same call once more.
+            State::Code(wanted, asked) if self.form != CallForm::Native || *asked > 1 => {
                 let words = format!("{} {}", wanted.complaint.as_deref().unwrap_or(""), wanted.words());
                 let failure = self.failure.as_deref();
                 (step::code(&self.brief, wanted.shown.as_deref(), failure, words.trim_start()), None)
