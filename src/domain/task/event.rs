@@ -321,7 +321,7 @@ pub enum Intent {
     Model {
         /// `provider/model`.
         model: String,
-        /// The request as JSON (redacted).
+        /// The request as JSON, exact and private in the store; what is shown of it is redacted.
         request: ContentHash,
     },
     /// A tool the model called, other than `run` and `check`.
