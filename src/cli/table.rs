@@ -457,7 +457,8 @@ pub fn row(verb: Verb) -> Option<&'static Row> {
 /// How arguments are told apart; stands in the help and in the documentation.
 pub const SHAPES: &str = "\
 TASK may be left out wherever one task would do: where several would, they are listed and nothing is done.
-Words are told apart by shape: `g1` is a gate, `h` and eight hex digits a hunk, `r2` or `r2-9f2c81d04a7e` a revision.
+Words are told apart by shape: `g1` is a gate, `h` and eight hex digits a hunk, `r2-9f2c81d04a7e` a revision
+(`compare` also takes `r2`).
 Of the others, the first is the task if it is the id of one, or if there are more words than the action takes besides.";
 
 /// The exit codes (K5), for the help and the documentation.

@@ -38,6 +38,9 @@ pub fn file_change_apart(
     earlier: Option<&FileChange>,
     doubts: &[(u32, String)],
 ) -> FileChange {
+    let mut doubts = doubts.to_vec();
+    doubts.extend(earlier.map(|earlier| carried(earlier, after)).unwrap_or_default());
+    let doubts = doubts.as_slice();
     let kinds = match (before, after) {
         (Entry::Absent, Entry::Absent) => Vec::new(),
         (Entry::Absent, Entry::File { .. }) => vec![HunkKind::Create],
@@ -227,6 +230,29 @@ fn apart(kinds: Vec<HunkKind>, old_text: &str, new_text: &str, doubts: &[(u32, S
         out.extend(open.map(|(_, kind)| kind));
     }
     out
+}
+
+/// Doubtful lines of an earlier step's change, as lines of a later one that builds on it: a doubt stays with its line
+/// until a person decides, whatever is changed around it.
+fn carried(earlier: &FileChange, after: &Entry) -> Vec<(u32, String)> {
+    let runs = changes(&lines(earlier.after.text()), &lines(after.text()));
+    let moved = |line: usize| match runs.iter().take_while(|run| run.old.start <= line).last() {
+        None => Some(line),
+        // The line itself was changed again: the doubt is the run's, if anything is left of it.
+        Some(run) if run.old.contains(&line) => (!run.new.is_empty()).then_some(run.new.start),
+        Some(run) => Some(line.saturating_sub(run.old.end) + run.new.end),
+    };
+    let mut doubts = Vec::new();
+    for hunk in &earlier.hunks {
+        let HunkKind::Lines { new, new_line, .. } = &hunk.kind else { continue };
+        let count = lines(earlier.after.text().get(new.clone()).unwrap_or("")).len();
+        let first = usize::try_from(*new_line).unwrap_or(usize::MAX);
+        for why in hunk.flags.iter().filter_map(|flag| if let Flag::Uncertain(why) = flag { Some(why) } else { None }) {
+            let lines = (first..first.saturating_add(count)).filter_map(moved);
+            doubts.extend(lines.map(|line| (u32::try_from(line).unwrap_or(u32::MAX), why.clone())));
+        }
+    }
+    doubts
 }
 
 /// Why a hunk is doubtful, if one of its lines is.

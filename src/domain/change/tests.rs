@@ -92,3 +92,52 @@ fn an_untouched_hunk_keeps_author_and_flags_and_equal_hunks_have_ids_of_their_ow
     let elsewhere = file_change(path("src/b.rs"), &before, &after, &StepId::new("two"), None);
     assert_ne!(second.hunks[0].id, elsewhere.hunks[0].id);
 }
+
+#[test]
+fn a_doubt_stays_with_its_line_when_a_later_step_changes_what_is_around_it() {
+    use hunks::file_change_apart;
+    let before = file("let a = \"size here\";\nassert(size(v), 2);\nx\ny\nz\nlast.unwrap_or(0);\n");
+    let renamed = file("let a = \"count here\";\nassert(count(v), 2);\nx\ny\nz\nlast.unwrap_or(0);\n");
+    let doubts = vec![(0, "it stands in a string".to_owned())];
+    let one = file_change_apart(path("src/a.rs"), &before, &renamed, &StepId::new("one"), None, &doubts);
+    let rewritten =
+        file("first\nlet a = \"count here\";\nassert(count(v), 2).or_default();\nx\ny\nz\nlast.or_default();\n");
+    let two = file_change(path("src/a.rs"), &before, &rewritten, &StepId::new("two"), Some(&one));
+    let doubtful: Vec<(&str, bool)> = two
+        .hunks
+        .iter()
+        .map(|hunk| (two.new_text(hunk), hunk.flags.iter().any(|flag| matches!(flag, Flag::Uncertain(_)))))
+        .collect();
+    // An insertion right above makes the run one that does not replace line by line: it is doubtful as a whole.
+    assert_eq!(
+        doubtful,
+        [
+            ("first\nlet a = \"count here\";\nassert(count(v), 2).or_default();\n", true),
+            ("last.or_default();\n", false)
+        ]
+    );
+    let plain = file("let a = \"count here\";\nassert(count(v), 2).or_default();\nx\ny\nz\nlast.or_default();\n");
+    let three = file_change(path("src/a.rs"), &before, &plain, &StepId::new("two"), Some(&one));
+    let texts: Vec<(&str, bool)> = three
+        .hunks
+        .iter()
+        .map(|hunk| (three.new_text(hunk), hunk.flags.iter().any(|flag| matches!(flag, Flag::Uncertain(_)))))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            ("let a = \"count here\";\n", true),
+            ("assert(count(v), 2).or_default();\n", false),
+            ("last.or_default();\n", false)
+        ]
+    );
+    for kept in [[true, false, false], [false, true, false], [true, true, false], [false, false, true]] {
+        let chosen: Vec<HunkId> =
+            three.hunks.iter().zip(kept).filter(|(_, kept)| *kept).map(|(hunk, _)| hunk.id.clone()).collect();
+        let wanted = apply_subset(&three, |id| chosen.contains(id));
+        assert_eq!(plan_write(&three, &before, &chosen), Ok(wanted.clone()), "hunks side by side are told apart");
+        let standing: Vec<HunkState> = derive(&three, &wanted).into_iter().map(|standing| standing.state).collect();
+        let states = kept.map(|kept| if kept { HunkState::Accepted } else { HunkState::Open });
+        assert_eq!(standing, states);
+    }
+}

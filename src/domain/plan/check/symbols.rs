@@ -87,15 +87,39 @@ fn focus(on: &mut Findings<'_>, path: &str, new: bool, focus: &str, part: &Part)
     }
 }
 
+/// What a rename's symbol says: perhaps a file, a path, and which of two items of one name. The same forms as the rule
+/// itself takes: `send`, `net::Client::send`, `src/net.rs#send`, `Client::send()` for the method and `Client.send` for
+/// the field.
 fn rename(on: &mut Findings<'_>, n: usize, symbol: &str, range: Range<usize>) {
-    let (within, name) = symbol.split_once('#').map_or((None, symbol), |(path, name)| (Some(path), name));
+    let (within, path) = match symbol.split_once('#') {
+        Some((file, path)) => (Some(file.trim_start_matches("./")), path),
+        None => (None, symbol),
+    };
+    let path = path.trim().trim_start_matches("crate::");
+    let (name, callable) = match (path.strip_suffix("()"), path.rsplit_once('.')) {
+        (Some(function), _) => (function.to_owned(), Some(true)),
+        (None, Some((owner, field))) => (format!("{owner}::{field}"), Some(false)),
+        (None, None) => (path.to_owned(), None),
+    };
+    let name = name.as_str();
+    let calls = |symbol: &Symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
     let mut found: Vec<(&WorkspacePath, &Symbol)> = Vec::new();
     let mut names: Vec<&str> = Vec::new();
     for (path, file) in on.facts.symbols.files.iter() {
         if within.is_none_or(|within| within == path.as_str()) {
-            found.extend(named(file, name).into_iter().map(|symbol| (path, symbol)));
+            let module = module_path(path);
+            let means = |symbol: &&Symbol| {
+                let whole = format!("{module}{}", symbol.path);
+                let named = whole == name || whole.strip_suffix(name).is_some_and(|outer| outer.ends_with("::"));
+                named && symbol.kind != SymbolKind::Impl && callable.is_none_or(|callable| callable == calls(symbol))
+            };
+            found.extend(file.symbols.iter().filter(means).map(|symbol| (path, symbol)));
             names.extend(file.symbols.iter().map(|symbol| symbol.path.as_str()));
         }
+    }
+    // Within a named file the whole path is enough: `a.rs#send` is not `a.rs#Client::send`.
+    if within.is_some() && found.iter().any(|(_, symbol)| symbol.path == name) {
+        found.retain(|(_, symbol)| symbol.path == name);
     }
     match found.as_slice() {
         [_] => {}
@@ -112,16 +136,34 @@ fn rename(on: &mut Findings<'_>, n: usize, symbol: &str, range: Range<usize>) {
             }
         }
         several => {
-            let places: Vec<_> =
-                several.iter().map(|(path, symbol)| format!("`{path}#{}`", symbol.path)).take(5).collect();
-            let message = format!("`{symbol}` is ambiguous; write one of {}", places.join(", "));
-            let mend = several.first().and_then(|(path, symbol)| {
-                let first = format!("{path}#{}", symbol.path);
-                fix(format!("write `{first}`"), range.clone(), first)
-            });
-            on.error("ambiguous-symbol", range, message, mend);
+            let spelled = |(path, symbol): &(&WorkspacePath, &Symbol)| {
+                let twins = several.iter().filter(|(other, s)| other == path && s.path == symbol.path).count();
+                match (twins, calls(symbol), symbol.path.rsplit_once("::")) {
+                    (1, _, _) | (_, false, None) => format!("{path}#{}", symbol.path),
+                    (_, true, _) => format!("{path}#{}()", symbol.path),
+                    (_, false, Some((owner, name))) => format!("{path}#{owner}.{name}"),
+                }
+            };
+            let mut places: Vec<String> = several.iter().map(spelled).collect();
+            places.sort();
+            places.dedup();
+            // One spelling for all: `#[cfg]` twins, which the rule takes together or refuses with the reason.
+            if places.len() > 1 {
+                let listed: Vec<String> = places.iter().take(5).map(|place| format!("`{place}`")).collect();
+                let message = format!("`{symbol}` is ambiguous; write one of {}", listed.join(", "));
+                let other = places.into_iter().find(|place| place != symbol);
+                let mend = other.and_then(|other| fix(format!("write `{other}`"), range.clone(), other));
+                on.error("ambiguous-symbol", range, message, mend);
+            }
         }
     }
+}
+
+/// The modules that a Rust file's place gives its items, as far as its path tells.
+fn module_path(path: &WorkspacePath) -> String {
+    let stem = path.as_str().strip_suffix(".rs").unwrap_or(path.as_str());
+    let parts = stem.split('/').filter(|part| !matches!(*part, "src" | "crates" | "lib" | "main" | "mod"));
+    parts.map(|part| format!("{}::", part.replace('-', "_"))).collect()
 }
 
 fn new_name(on: &mut Findings<'_>, to: &str, range: Range<usize>) {
