@@ -215,6 +215,10 @@ fn violation(error: &jsonschema::ValidationError<'_>) -> Violation {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             (path, "only fields of the schema".to_owned(), format!("also `{}`", unexpected.join("`, `")))
         }
+        // An object that takes no fields refuses each of them with a schema that nothing fits.
+        ValidationErrorKind::FalseSchema => {
+            (path, "nothing here: the call takes no such argument".to_owned(), received)
+        }
         ValidationErrorKind::Enum { options } => (path, format!("one of {options}"), received),
         ValidationErrorKind::Constant { expected_value } => (path, expected_value.to_string(), received),
         ValidationErrorKind::MinLength { limit } => (path, format!("at least {limit} characters"), received),

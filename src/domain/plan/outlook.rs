@@ -164,7 +164,13 @@ fn cost(plan: &Plan, model: Option<&ModelInfo>) -> String {
         (Some(_), Some(_)) => "; money: not enforced in this release",
         (None, _) => "",
     };
-    format!("cost: {asks} steps ask a model; {tokens}{time}{turns}{money}")
+    format!(
+        "cost: {}; {tokens}{time}{turns}{money}",
+        match asks {
+            1 => "1 step asks a model".to_owned(),
+            more => format!("{more} steps ask a model"),
+        }
+    )
 }
 
 fn list(globs: &[String]) -> String {

@@ -153,19 +153,26 @@ impl Agent {
                 self.state = State::Tool(wanted.order(code), Slot::Late);
             }
             fences if asked < PATIENCE => {
-                let seen = match fences.len() {
-                    0 => "no closed code fence",
-                    1 => "an empty code fence",
-                    _ => "more than one code fence",
+                // A small model that is told of fences while it repeats its call repeats it for ever (seen with 1.5B);
+                // told that the call is taken, it writes the code.
+                let complaint = match (repeated, fences.len()) {
+                    (true, 0) => {
+                        "That was the call again, and the call is taken already. Write no JSON now.".to_owned()
+                    }
+                    (_, 0) => "There was no closed code fence in your answer.".to_owned(),
+                    (_, 1) => "There was an empty code fence in your answer.".to_owned(),
+                    (_, _) => "There was more than one code fence in your answer.".to_owned(),
                 };
-                let complaint = format!("There was {seen} in your answer.");
                 self.transcript.word(complaint.clone());
                 wanted.complaint = Some(complaint);
                 self.turn(State::Code(wanted, asked + 1));
             }
             _ => {
                 let name = wanted.name();
-                let error = ToolError::new(format!("no code came for `{name}`; nothing was changed"), "call again");
+                let error = ToolError::new(
+                    format!("no code came for `{name}`; nothing was changed"),
+                    "send the call with its code in one fence right below it",
+                );
                 self.settle(name, Slot::Late, name, &ToolResult::Err(error), false);
             }
         }

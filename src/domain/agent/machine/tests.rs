@@ -234,7 +234,7 @@ fn code_is_asked_for_again_and_only_for_what_is_there() {
         fn save() {}
     >>>data e34183a6
 
-    There was no closed code fence in your answer. Now the item: the complete new `Store::save` of `src/lib.rs` alone, in one code fence, without imports and without what encloses it.
+    That was the call again, and the call is taken already. Write no JSON now. Now the item: the complete new `Store::save` of `src/lib.rs` alone, in one code fence, without imports and without what encloses it.
     ");
     for _ in 0..2 {
         agent.take(reply("Here you are."));
