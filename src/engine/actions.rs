@@ -70,13 +70,16 @@ impl Owner {
         self.read_page(id).await;
         let Some(case) = self.cases.get(id) else { return Err(missing(id)) };
         let events = decide(&case.task, case.plan.as_deref(), &actor, action)?;
+        if let Action::Run { .. } | Action::Resume { .. } = action {
+            // Before anything is noted: what is refused has no effect.
+            self.runnable(id)?;
+        }
         let decided = events.iter().any(|event| matches!(event, Event::GateDecided { .. }));
         let how = if decided { Durability::Disk } else { Durability::Process };
         self.append(id, events, how).await.map_err(broken)?;
         let message = match action {
             Action::Run { .. } | Action::Resume { .. } => {
                 self.drive(id, Drive::Run);
-                self.runnable(id)?;
                 "it goes on".to_owned()
             }
             Action::Retry { .. } => {

@@ -113,8 +113,8 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
         | StepState::Ambiguous(_)
         | StepState::Done(_) => false,
     };
-    let events = |run: &StepRun| {
-        let mut events = vec![Event::RetryAsked { work: Work::Step(run.id.clone()), actor: actor.clone() }];
+    let again = |work: Work| {
+        let mut events = vec![Event::RetryAsked { work, actor: actor.clone() }];
         if let Course::Paused { .. } = task.course {
             events.push(Event::Resumed { actor: actor.clone() });
         }
@@ -124,7 +124,7 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
         Some(step) => {
             let run = known_step(task, step)?;
             if can(run) {
-                return Ok(events(run));
+                return Ok(again(Work::Step(run.id.clone())));
             }
             Err(refuse(
                 RefusalKind::WrongState,
@@ -137,8 +137,8 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
             let stuck: Vec<&StepRun> =
                 task.steps.iter().filter(|run| can(run) && run.state != StepState::Skipped).collect();
             match stuck.as_slice() {
-                [run] => Ok(events(run)),
-                [] if failed(&task.acceptance) => Ok(vec![Event::RetryAsked { work: Work::Acceptance, actor }]),
+                [run] => Ok(again(Work::Step(run.id.clone()))),
+                [] if failed(&task.acceptance) => Ok(again(Work::Acceptance)),
                 [] => Err(refuse(
                     RefusalKind::WrongState,
                     "no step has failed".to_owned(),

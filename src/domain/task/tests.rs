@@ -335,3 +335,12 @@ fn a_step_that_is_unchanged_stays_done_under_a_new_approval() {
     assert_eq!(task.step(&step("second")).unwrap().state, StepState::Waiting);
     assert_eq!(task.step(&step("second")).unwrap().attempts, 1, "an effect id is never given twice");
 }
+
+#[test]
+fn trying_the_acceptance_checks_again_takes_a_paused_task_up() {
+    let plan = approved_plan(None);
+    let end = Event::Ended { work: Work::Acceptance, attempt: 1, outcome: failed(Cause::Check) };
+    let task = told(&plan, vec![end, Event::Paused { actor: ada(), cancelled: false }]);
+    let events = decide(&task, Some(&plan), &ada(), &Action::Retry { task: Which::TheOnlyOne, step: None }).unwrap();
+    assert_eq!(events.iter().map(name).collect::<Vec<_>>(), ["RetryAsked", "Resumed"]);
+}
