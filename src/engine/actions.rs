@@ -92,7 +92,7 @@ impl Owner {
                 "what was in flight is ended; `resume` goes on".to_owned()
             }
             Action::Abandon { .. } => {
-                self.end_work(id, |_| true);
+                self.end_work(id, |work| *work != Work::Review);
                 "it is given up; accepted hunks stay, nothing more is started".to_owned()
             }
             Action::Skip { step, .. } | Action::MarkDone { step, .. } | Action::TakeOver { step, .. } => {

@@ -239,9 +239,9 @@ impl Owner {
         }
         let stands_still = match case.task.course {
             Course::Going => false,
-            // A decision on a hunk is carried out also while the task is paused: the person asked for it just now.
-            Course::Paused { .. } => ticket.work != Work::Review,
-            Course::Over(_) => true,
+            // A decision on a hunk is carried out also while the task is paused, and when it was given up meanwhile:
+            // the person asked for it before, and was not refused.
+            Course::Paused { .. } | Course::Over(_) => ticket.work != Work::Review,
         };
         if starts && stands_still {
             return Err(Halt::Stopped);

@@ -4,7 +4,7 @@
 //! answer, decisions on hunks): the engine prepares those.
 
 use super::action::*;
-use super::event::{Ask, Event, HandSet, Intent, PlanFrom, Settlement};
+use super::event::{Ask, Ending, Event, HandSet, Intent, PlanFrom, Settlement};
 use super::standing::asked;
 use super::state::*;
 use crate::domain::ids::*;
@@ -27,7 +27,7 @@ pub fn decide(task: &Task, plan: Option<&ApprovedPlan>, actor: &Actor, action: &
         },
         Action::Pause { .. } => stop(task, actor, false),
         Action::Cancel { .. } => stop(task, actor, true),
-        Action::Abandon { .. } => Ok(vec![Event::Closed { ending: super::event::Ending::Abandoned { actor } }]),
+        Action::Abandon { .. } => Ok(abandon(task, actor)),
         Action::Retry { step, .. } => retry(task, step.as_ref(), actor),
         Action::Skip { step, .. } => set(task, step, HandSet::Skipped, actor),
         Action::MarkDone { step, .. } => set(task, step, HandSet::DoneByHand, actor),
@@ -74,7 +74,7 @@ fn stop(task: &Task, actor: Actor, cancelled: bool) -> Result<Vec<Event>, Refusa
     if cancelled {
         // What a crash left in doubt is not in flight any more: its gate asks on, or the answer would be lost.
         let mut gates = task.gates_opened;
-        for effect in task.in_flight().filter(|effect| !task.in_doubt(&effect.id)) {
+        for effect in ended_by_hand(task).filter(|effect| !task.in_doubt(&effect.id)) {
             // What reaches outside may have got there before it was ended: a person must say, as after a crash (B4).
             if let Intent::Outside { command, .. } = &effect.what {
                 gates = gates.saturating_add(1);
@@ -99,6 +99,20 @@ fn stop(task: &Task, actor: Actor, cancelled: bool) -> Result<Vec<Event>, Refusa
             Ok(events)
         }
     }
+}
+
+/// What a person's word ends. A write to the user's file is not among it: it is finished, and says so itself.
+fn ended_by_hand(task: &Task) -> impl Iterator<Item = &EffectRun> {
+    task.in_flight().filter(|effect| effect.id.work != Work::Review)
+}
+
+/// Nobody is asked any more. What may have reached outside stays without a result: that is what is known of it.
+fn abandon(task: &Task, actor: Actor) -> Vec<Event> {
+    let inside = ended_by_hand(task).filter(|effect| !matches!(effect.what, Intent::Outside { .. }));
+    let cancel = |effect: &EffectRun| Event::Settled { effect: effect.id.clone(), result: Settlement::Cancelled };
+    let mut events: Vec<Event> = inside.map(cancel).collect();
+    events.push(Event::Closed { ending: Ending::Abandoned { actor } });
+    events
 }
 
 fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>, Refusal> {

@@ -184,10 +184,10 @@ fn every_action_in_every_state() {
     // An effect that a crash left in doubt stays in doubt when the task is cancelled: nobody has said what happened.
     insta::assert_snapshot!(matrix, @"
     waiting | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
-    running | resume: nothing | pause: Paused | cancel: settled Cancelled + cancelled | abandon: Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked
+    running | resume: nothing | pause: Paused | cancel: settled Cancelled + cancelled | abandon: settled Cancelled + Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked
     repairing | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
     at gate | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked | allow: GateDecided | deny: GateDecided
-    ambiguous | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked | allow: GateDecided + settled DidNotHappen | deny: GateDecided + settled Cancelled | happened: GateDecided + settled Happened
+    ambiguous | resume: nothing | pause: Paused | cancel: cancelled | abandon: settled Cancelled + Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked | allow: GateDecided + settled DidNotHappen | deny: GateDecided + settled Cancelled | happened: GateDecided + settled Happened
     blocked | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | retry: RetryAsked | retry first: RetryAsked | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
     failed | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | retry: RetryAsked | retry first: RetryAsked | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
     taken over | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | retry: RetryAsked | retry first: RetryAsked | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
@@ -343,4 +343,23 @@ fn trying_the_acceptance_checks_again_takes_a_paused_task_up() {
     let task = told(&plan, vec![end, Event::Paused { actor: ada(), cancelled: false }]);
     let events = decide(&task, Some(&plan), &ada(), &Action::Retry { task: Which::TheOnlyOne, step: None }).unwrap();
     assert_eq!(events.iter().map(name).collect::<Vec<_>>(), ["RetryAsked", "Resumed"]);
+}
+
+#[test]
+fn a_write_to_the_users_file_is_not_cancelled_and_what_reached_outside_is_not_called_undone() {
+    let plan = approved_plan(None);
+    let own = |n, what| {
+        let effect = EffectId { work: if n == 2 { Work::Review } else { work("first") }, attempt: 1, n };
+        Event::Intended { effect, what, request: ContentHash::of("r"), reserve: 0 }
+    };
+    let outside = Intent::Outside { command: command(), key: "k".to_owned(), probe: None };
+    let (before, after) = (ContentHash::of("b"), ContentHash::of("a"));
+    let write = Intent::Write { path: WorkspacePath::new("src/a.rs").unwrap(), before, after };
+    let task = told(&plan, vec![began("first"), own(1, outside), own(2, write), own(3, Intent::Snapshot)]);
+    let check = |action: Action, expect: &str| {
+        let events = decide(&task, Some(&plan), &ada(), &action).unwrap();
+        assert_eq!(events.iter().map(name).collect::<Vec<_>>().join(" + "), expect);
+    };
+    check(Action::Cancel { task: Which::TheOnlyOne }, "GateOpened + settled Cancelled + cancelled");
+    check(Action::Abandon { task: Which::TheOnlyOne }, "settled Cancelled + Closed");
 }
