@@ -3,10 +3,10 @@
 //! Invariant: an action is answered at once, after its events are on disk; what it starts goes on beside. Absent: the
 //! rules themselves (`domain::task::decide`) and the reading that some actions need (`opening`, `approval`, `review`).
 
-use super::case::Drive;
+use super::case::{Case, Drive};
 use super::handle::Asked;
 use super::owner::Owner;
-use super::{approval, opening, review};
+use super::{approval, opening, recover, review};
 use crate::domain::ids::*;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::{decide, refuse};
@@ -17,6 +17,7 @@ impl Owner {
     /// Answers an action.
     pub(super) async fn act(&mut self, asked: Asked) {
         let Asked { actor, action, answer } = asked;
+        self.take_up_again().await;
         let result = match &action {
             Action::Accept { task, target } => {
                 let order = self.which(task, "accept").map(|id| (id, review::Wish::Accept(target.clone())));
@@ -149,8 +150,28 @@ impl Owner {
     /// This process carries a task on from now on, at least this far.
     pub(super) fn drive(&mut self, id: &TaskId, how: Drive) {
         if let Some(case) = self.cases.get_mut(id) {
-            case.drive = case.drive.max(how);
-            case.stuck = None;
+            if case.stuck.is_none() {
+                case.drive = case.drive.max(how);
+            }
+        }
+    }
+
+    /// Takes tasks up again that the store has stand still, as a new process would: from the journal, and with what was
+    /// in flight settled. One that the store still cannot serve goes on standing still.
+    async fn take_up_again(&mut self) {
+        let stuck = self.cases.iter().filter(|(_, case)| case.stuck.is_some());
+        for id in stuck.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            let again = match Case::load(&self.world, &id).await {
+                Ok(case) => {
+                    self.cases.insert(id.clone(), case);
+                    recover::recover(self, &id).await
+                }
+                Err(fault) => Err(fault),
+            };
+            match again {
+                Ok(()) => self.read_page(&id).await,
+                Err(fault) => self.stuck(&id, &fault),
+            }
         }
     }
 

@@ -104,6 +104,9 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.cases.insert(id.clone(), case);
         if let Err(fault) = recover::recover(&mut owner, &id).await {
             tracing::warn!(task = %id, %fault, "what was in flight could not be settled; the task can only be read");
+            if let Some(case) = owner.cases.get_mut(&id) {
+                case.stuck = Some(fault);
+            }
         }
         owner.read_page(&id).await;
     }

@@ -145,6 +145,8 @@ pub(super) struct Scene {
     pub(super) doubts: BTreeSet<EffectId>,
     /// The person allows the count for the whole plan, and says "stop" where a crash left doubt.
     pub(super) wary: bool,
+    /// The store of this life fails once and is mended; the person then says `resume` to the same process.
+    pub(super) mended: bool,
     /// The task's state as the last life's desk showed it.
     seen: Option<Task>,
 }
@@ -212,6 +214,7 @@ impl Scene {
             document,
             doubts: BTreeSet::new(),
             wary: false,
+            mended: false,
             seen: None,
         }
     }
@@ -253,7 +256,12 @@ impl Scene {
         let mut decided = 0;
         loop {
             if life.is_over() {
-                return End::Died;
+                if !std::mem::take(&mut self.mended) {
+                    return End::Died;
+                }
+                life.store.stop_after(u64::MAX);
+                let person = Actor { user: "ada".to_owned(), client: "terminal".to_owned() };
+                handle.act(person, Action::Resume { task: Which::TheOnlyOne }).await.unwrap();
             }
             let desk = desks.borrow_and_update().clone();
             let wish = match self.wish(&desk, &mut told, &mut decided) {
@@ -268,7 +276,7 @@ impl Scene {
             // Whoever asks a process that dies in the act gets no answer.
             let result = tokio::select! {
                 result = handle.act(person, wish.clone()) => result,
-                () = over(handle.desks(), life) => return End::Died,
+                () = over(handle.desks(), life) => continue,
             };
             if let Err(refusal) = result {
                 assert!(life.store.refused(), "{wish:?} was refused: {refusal:?}\n{:?}", shown(&handle.desk()));

@@ -228,3 +228,22 @@ async fn a_no_to_what_a_crash_left_in_doubt_holds_although_the_command_is_allowe
     assert_eq!(scene.live(None, true).await, End::Finished);
     assert_eq!((scene.doubts.len(), scene.arena.runs("tools/tally")), (1, 0));
 }
+
+#[tokio::test]
+async fn a_store_that_works_again_lets_the_same_process_go_on() {
+    let undisturbed = undisturbed(Some(PLAN)).await;
+    let stops = undisturbed.journal.iter().enumerate().filter(|(_, event)| {
+        matches!(
+            event,
+            Event::Intended { what: Intent::Command { .. } | Intent::Outside { .. } | Intent::Model { .. }, .. }
+        )
+    });
+    for (at, event) in stops {
+        let mut scene = Scene::new(Some(PLAN));
+        scene.mended = true;
+        let stop = u64::try_from(at + 1).unwrap();
+        assert_eq!(scene.live(Some(stop), true).await, End::Finished, "{event:?}");
+        assert_eq!(scene.files(), undisturbed.files, "{event:?}");
+        same(&scene.projection().await, &undisturbed.projection, &format!("{event:?}"));
+    }
+}
