@@ -76,7 +76,7 @@ pub struct Case {
 const SNAPSHOT_EVERY: u64 = 500;
 
 /// Raised when `Task` changes its shape: a snapshot of another format is not read.
-const SNAPSHOT_FORMAT: u32 = 1;
+const SNAPSHOT_FORMAT: u32 = 2;
 
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Kept {

@@ -57,6 +57,7 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
     let Recorded { seq, at, event } = recorded;
     task.seq = *seq;
     task.at = *at;
+    count_time(task, event, *at);
     match event {
         Event::Opened { .. } => {}
         Event::Revised { revision, text, author, reason, errors } => task.revisions.push(Revision {
@@ -205,6 +206,24 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             task.gates.retain(|gate| gate.decided.is_some());
         }
     }
+}
+
+/// Adds up the time in which work was under way, ahead of an event that begins or ends an effect. What a recovery
+/// settles was in the hands of a process that died, nobody knows when: that stretch is not counted.
+fn count_time(task: &mut Task, event: &Event, at: Time) {
+    let counts = match event {
+        Event::Intended { .. } => true,
+        Event::Settled { result, .. } => match result {
+            Settlement::Returned { .. } | Settlement::Failed { .. } | Settlement::Cancelled => true,
+            Settlement::Lost | Settlement::Happened { .. } | Settlement::DidNotHappen { .. } => false,
+        },
+        Event::GateOpened { ask: Ask::Ambiguous { .. }, .. } => false,
+        _ => return,
+    };
+    if counts {
+        task.spend.busy_ms = task.busy(at);
+    }
+    task.spend.busy_since = Some(at);
 }
 
 /// Under a new approval a step whose definition and inputs are unchanged stays as it is; the others begin anew.

@@ -5,6 +5,7 @@
 //! (`schedule`, `standing`).
 
 use super::action::{Actor, GateAnswer, Goal};
+use super::budget::is_bound;
 use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, PlanFrom, Settlement, Verdict};
 use super::facts::{Binding, Rung};
 use crate::domain::change::Decision;
@@ -62,7 +63,7 @@ pub struct Task {
     pub judgements: Vec<Judgement>,
     /// What the person said on the way.
     pub said: Vec<Said>,
-    /// Tokens and turns.
+    /// Tokens, turns and time.
     pub spend: Spend,
 }
 
@@ -413,6 +414,10 @@ pub struct Spend {
     pub reserved: u64,
     /// Exchanges with a model.
     pub turns: u32,
+    /// Milliseconds in which at least one effect was under way under an approval, as far as they are added up.
+    pub busy_ms: u64,
+    /// Up to when, while an effect is under way.
+    pub busy_since: Option<Time>,
 }
 
 impl Spend {
@@ -451,6 +456,18 @@ impl Task {
     /// A crash left it without a result, and a person is asked what happened: nobody is at it any more.
     pub fn in_doubt(&self, id: &EffectId) -> bool {
         self.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect, .. } if effect == id))
+    }
+
+    /// Milliseconds in which work was under way under an approval, up to now. Parallel steps count once.
+    pub fn busy(&self, now: Time) -> u64 {
+        let open = self.spend.busy_since.filter(|_| self.is_busy()).map_or(0, |since| now.since(since));
+        self.spend.busy_ms.saturating_add(open)
+    }
+
+    /// An effect that the contract's wall time counts is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        let counts = |effect: &EffectRun| is_bound(&effect.id.work) && !self.in_doubt(&effect.id);
+        self.approval.is_some() && self.in_flight().any(counts)
     }
 
     /// It is over.

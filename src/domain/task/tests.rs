@@ -294,8 +294,32 @@ fn a_call_that_would_pass_a_bound_does_not_start() {
     // A call that was lost may have been billed: it counts as it was reserved.
     budget(tokens(), lost, 51, Some("50 are used, 0 are held"));
     budget(Budget { turns: Some(1), ..Budget::default() }, held(), 1, Some("1 turns"));
-    budget(Budget { seconds: Some(60), ..Budget::default() }, vec![], 1, None);
-    budget(Budget { seconds: Some(1), ..Budget::default() }, vec![], 1, Some("wall time"));
+}
+
+#[test]
+fn wall_time_runs_while_work_is_under_way_and_binds_only_what_makes_more_work() {
+    let seconds = |most| Budget { seconds: Some(most), ..Budget::default() };
+    let settled = |result| Event::Settled { effect: effect(), result };
+    let back = || settled(Settlement::Returned { result: Payload::Inline(String::new()), usage: None });
+    let pause = || Event::Paused { actor: ada(), cancelled: false };
+    // The intent is appended at 5 s, and the question is put at 10 s.
+    let open = || vec![began("first"), intended(Intent::Snapshot, 0)];
+    budget(seconds(1), vec![], 1, None);
+    budget(seconds(5), open(), 1, None);
+    budget(seconds(4), open(), 1, Some("wall time"));
+    budget(seconds(1), [open(), vec![back(), pause()]].concat(), 1, None);
+    budget(seconds(1), [open(), vec![pause(), back()]].concat(), 1, Some("wall time"));
+    // Nobody knows how long a process that died was at it.
+    budget(seconds(1), [open(), vec![pause(), settled(Settlement::Lost)]].concat(), 1, None);
+    let asked = gate(Ask::Ambiguous { effect: effect(), command: command() });
+    budget(seconds(1), [open(), vec![asked]].concat(), 1, None);
+
+    let task = told(&approved_plan(None), open());
+    for work in [Work::Review, Work::Acceptance] {
+        let effect = EffectId { work, attempt: 1, n: 1 };
+        let intent = Event::Intended { effect, what: Intent::Snapshot, request: ContentHash::of("r"), reserve: 0 };
+        assert_eq!(exceeded(&task, &seconds(1), &[intent], Time(10_000)), None);
+    }
 }
 
 #[test]
