@@ -246,7 +246,11 @@ impl Owner {
             // the person asked for it before, and was not refused.
             Course::Paused { .. } | Course::Over(_) => ticket.work != Work::Review,
         };
-        if starts && stands_still {
+        // A permission that a new approval has ended meanwhile: the work starts again from its journal, and asks.
+        let lapsed = events
+            .iter()
+            .any(|event| matches!(event, Event::Intended { gate: Some(gate), .. } if !case.task.permits(gate)));
+        if starts && (stands_still || lapsed) {
             return Err(Halt::Stopped);
         }
         if let Some(plan) = &case.plan
@@ -258,13 +262,20 @@ impl Owner {
         self.append(&ticket.task, events, how).await.map_err(Halt::Store)
     }
 
-    async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {
-        let Some(case) = self.cases.get(&ticket.task) else { return Halt::Stopped };
+    /// Opens a gate, unless the command was allowed for the plan: by the state as it is, since another step's gate may
+    /// have been answered after this work had begun.
+    async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Option<Halt> {
+        let Some(case) = self.cases.get(&ticket.task) else { return Some(Halt::Stopped) };
+        if let Ask::Command { command, outside: false, .. } = &ask
+            && case.task.allowed_for_plan(command)
+        {
+            return None;
+        }
         let gate = GateId::new(format!("g{}", case.task.gates_opened.saturating_add(1)));
         let event = Event::GateOpened { gate: gate.clone(), work: ticket.work.clone(), ask };
         match self.append_for(ticket, vec![event], Durability::Process).await {
-            Ok(_) => Halt::AtGate(gate),
-            Err(halt) => halt,
+            Ok(_) => Some(Halt::AtGate(gate)),
+            Err(halt) => Some(halt),
         }
     }
 

@@ -6,7 +6,6 @@
 use super::event::{Event, HandSet, Intent, Outcome, Recorded, Settlement};
 use super::state::*;
 use crate::domain::ids::*;
-use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::Ask;
 
 /// The state after the first event of a journal, which is always `Opened`; anything else gives nothing.
@@ -88,8 +87,10 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             });
         }
         Event::Began { work, attempt, .. } => began(task, work, *attempt, *at),
-        Event::Intended { effect, what, request, reserve } => {
-            spend_permission(task, &effect.work, what);
+        Event::Intended { effect, what, request, reserve, gate } => {
+            if let Some(gate) = task.gates.iter_mut().find(|known| Some(&known.id) == gate.as_ref()) {
+                gate.spent = true;
+            }
             task.spend.reserved = task.spend.reserved.saturating_add(*reserve);
             if let Intent::Model { .. } = what {
                 task.spend.turns = task.spend.turns.saturating_add(1);
@@ -346,34 +347,6 @@ fn under_way_again(task: &mut Task, work: &Work, at: Time) {
         (Work::Review, _) => {}
         (Work::Step(step), None) => set(task, step, StepState::Running { since: at }),
         (Work::Step(step), Some(gate)) => set(task, step, StepState::AtGate(gate)),
-    }
-}
-
-/// An intent uses up the permission that was given once for exactly this command.
-fn spend_permission(task: &mut Task, work: &Work, what: &Intent) {
-    let command = match what {
-        Intent::Command { command, .. } | Intent::Outside { command, .. } => command,
-        Intent::Model { .. }
-        | Intent::Tool { .. }
-        | Intent::Snapshot
-        | Intent::Transform
-        | Intent::Format
-        | Intent::Write { .. } => return,
-    };
-    let gate = task.gates.iter_mut().find(|gate| {
-        let allowed = gate.decided.as_ref().is_some_and(|decision| decision.answer == GateAnswer::Allow);
-        let same = match &gate.ask {
-            Ask::Command { command: asked, .. } | Ask::Ambiguous { command: asked, .. } => asked == command,
-            Ask::Person { .. }
-            | Ask::Changed { .. }
-            | Ask::Exceeds { .. }
-            | Ask::Failed { .. }
-            | Ask::Question { .. } => false,
-        };
-        allowed && same && !gate.spent && &gate.work == work
-    });
-    if let Some(gate) = gate {
-        gate.spent = true;
     }
 }
 

@@ -10,7 +10,7 @@ use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, PlanFr
 use super::facts::{Binding, Rung};
 use crate::domain::change::Decision;
 use crate::domain::ids::*;
-use crate::domain::plan::Check;
+use crate::domain::plan::{Check, Command};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -324,6 +324,20 @@ pub struct Gate {
     pub spent: bool,
 }
 
+impl Gate {
+    /// The command that it is about.
+    pub fn of_command(&self) -> Option<&Command> {
+        match &self.ask {
+            Ask::Command { command, .. } | Ask::Ambiguous { command, .. } => Some(command),
+            Ask::Person { .. }
+            | Ask::Changed { .. }
+            | Ask::Exceeds { .. }
+            | Ask::Failed { .. }
+            | Ask::Question { .. } => None,
+        }
+    }
+}
+
 /// What a person said at a gate.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GateDecision {
@@ -446,6 +460,23 @@ impl Task {
     /// The gate of this name.
     pub fn gate(&self, id: &GateId) -> Option<&Gate> {
         self.gates.iter().find(|gate| &gate.id == id)
+    }
+
+    /// What a person said of a command holds under the approval that it was said under, and under no later one.
+    pub fn holds(&self, gate: &Gate) -> bool {
+        let approved = self.approval.as_ref().map_or(0, |approval| approval.seq);
+        gate.of_command().is_none() || gate.decided.as_ref().is_none_or(|decision| decision.seq > approved)
+    }
+
+    /// A person allowed this command for the whole of the present plan.
+    pub fn allowed_for_plan(&self, command: &Command) -> bool {
+        let allowed = |gate: &Gate| gate.decided.as_ref().is_some_and(|said| said.answer == GateAnswer::AllowForPlan);
+        self.gates.iter().any(|gate| gate.of_command() == Some(command) && allowed(gate) && self.holds(gate))
+    }
+
+    /// The permission of this gate can be used by an intent: it was given under the present approval, and not used yet.
+    pub fn permits(&self, id: &GateId) -> bool {
+        self.gate(id).is_some_and(|gate| gate.decided.is_some() && !gate.spent && self.holds(gate))
     }
 
     /// Effects with an intent and no result.

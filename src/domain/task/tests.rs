@@ -92,7 +92,7 @@ fn effect() -> EffectId {
 }
 
 fn intended(what: Intent, reserve: u64) -> Event {
-    Event::Intended { effect: effect(), what, request: ContentHash::of("r"), reserve }
+    Event::Intended { effect: effect(), what, request: ContentHash::of("r"), reserve, gate: None }
 }
 
 fn gate(ask: Ask) -> Event {
@@ -317,7 +317,8 @@ fn wall_time_runs_while_work_is_under_way_and_binds_only_what_makes_more_work() 
     let task = told(&approved_plan(None), open());
     for work in [Work::Review, Work::Acceptance] {
         let effect = EffectId { work, attempt: 1, n: 1 };
-        let intent = Event::Intended { effect, what: Intent::Snapshot, request: ContentHash::of("r"), reserve: 0 };
+        let intent =
+            Event::Intended { effect, what: Intent::Snapshot, request: ContentHash::of("r"), reserve: 0, gate: None };
         assert_eq!(exceeded(&task, &seconds(1), &[intent], Time(10_000)), None);
     }
 }
@@ -374,7 +375,7 @@ fn a_write_to_the_users_file_is_not_cancelled_and_what_reached_outside_is_not_ca
     let plan = approved_plan(None);
     let own = |n, what| {
         let effect = EffectId { work: if n == 2 { Work::Review } else { work("first") }, attempt: 1, n };
-        Event::Intended { effect, what, request: ContentHash::of("r"), reserve: 0 }
+        Event::Intended { effect, what, request: ContentHash::of("r"), reserve: 0, gate: None }
     };
     let outside = Intent::Outside { command: command(), key: "k".to_owned(), probe: None };
     let (before, after) = (ContentHash::of("b"), ContentHash::of("a"));
