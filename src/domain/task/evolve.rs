@@ -31,6 +31,7 @@ pub fn begin(id: &TaskId, first: &Recorded) -> Option<Task> {
         steps: Vec::new(),
         acceptance: Progress::default(),
         effects: Vec::new(),
+        outside: Vec::new(),
         gates_opened: 0,
         gates: Vec::new(),
         proposals: Vec::new(),
@@ -94,6 +95,14 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             task.spend.reserved = task.spend.reserved.saturating_add(*reserve);
             if let Intent::Model { .. } = what {
                 task.spend.turns = task.spend.turns.saturating_add(1);
+            }
+            if let Intent::Outside { command, key, .. } = what {
+                task.outside.push(OutsideRun {
+                    key: key.clone(),
+                    effect: effect.clone(),
+                    command: command.clone(),
+                    result: None,
+                });
             }
             task.effects.push(EffectRun {
                 id: effect.clone(),
@@ -275,6 +284,9 @@ fn began(task: &mut Task, work: &Work, attempt: u32, at: Time) {
 }
 
 fn settled(task: &mut Task, id: &EffectId, result: &Settlement) {
+    if let Some(known) = task.outside.iter_mut().find(|known| &known.effect == id && known.is_in_doubt()) {
+        known.result = Some(result.clone());
+    }
     let Some(effect) = task.effects.iter_mut().find(|effect| &effect.id == id && effect.result.is_none()) else {
         return;
     };

@@ -51,6 +51,9 @@ pub struct Task {
     pub acceptance: Progress,
     /// Effects of attempts that have not ended, in the order of their intents.
     pub effects: Vec<EffectRun>,
+    /// What was started outside, in the order of the intents. It outlasts attempts, approvals and hands: what happened
+    /// outside is not undone by any of them.
+    pub outside: Vec<OutsideRun>,
     /// Gates opened so far: their names are counted from it.
     pub gates_opened: u32,
     /// Gates that wait or were decided, in the order of opening.
@@ -301,6 +304,34 @@ pub struct EffectRun {
     pub reserve: u64,
     /// How it came out; absent while in flight, or when the process died in it.
     pub result: Option<Settlement>,
+}
+
+/// An effect that reached outside, or may have.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OutsideRun {
+    /// The idempotency key: the same for every attempt at a step.
+    pub key: String,
+    /// Its journal id.
+    pub effect: EffectId,
+    /// What was run.
+    pub command: Command,
+    /// How it came out, as far as anybody knows.
+    pub result: Option<Settlement>,
+}
+
+impl OutsideRun {
+    /// Nobody knows whether it happened: it has no result, or was ended on the way.
+    pub fn is_in_doubt(&self) -> bool {
+        match &self.result {
+            None | Some(Settlement::Cancelled | Settlement::Lost) => true,
+            Some(
+                Settlement::Returned { .. }
+                | Settlement::Failed { .. }
+                | Settlement::Happened { .. }
+                | Settlement::DidNotHappen { .. },
+            ) => false,
+        }
+    }
 }
 
 /// A point where a person decides.

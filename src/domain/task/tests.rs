@@ -388,3 +388,75 @@ fn a_write_to_the_users_file_is_not_cancelled_and_what_reached_outside_is_not_ca
     check(Action::Cancel { task: Which::TheOnlyOne }, "GateOpened + settled Cancelled + cancelled");
     check(Action::Abandon { task: Which::TheOnlyOne }, "settled Cancelled + Closed");
 }
+
+#[test]
+fn what_reached_outside_is_known_for_good() {
+    let plan = approved_plan(None);
+    let start = || {
+        let what = Intent::Outside { command: command(), key: "k".to_owned(), probe: None };
+        vec![began("first"), intended(what, 0)]
+    };
+    let back = || Event::Settled {
+        effect: effect(),
+        result: Settlement::Returned { result: Payload::Inline("r".to_owned()), usage: None },
+    };
+    let again = || Event::Began { work: work("first"), attempt: 2, because: None };
+    let approved = || Event::Approved {
+        revision: RevisionRef { number: 2, digest: "0".repeat(12) },
+        digest: ContentHash::of("d"),
+        text: ContentHash::of("t"),
+        upto: None,
+        steps: vec![(step("first"), ContentHash::of("another definition"))],
+        baselines: Vec::new(),
+        actor: ada(),
+    };
+    let over = || Event::TakenOver { step: step("first"), actor: ada() };
+    let check = |more: Vec<Event>, in_doubt: bool| {
+        let task = told(&plan, [start(), more].concat());
+        assert!(task.effects.is_empty(), "{:?}", task.effects);
+        assert_eq!(task.outside.iter().map(OutsideRun::is_in_doubt).collect::<Vec<_>>(), [in_doubt]);
+    };
+    for forgets in [again, approved, over] {
+        check(vec![forgets()], true);
+        check(vec![back(), forgets()], false);
+        // Whoever is asked later settles it, although its attempt is long over.
+        check(
+            vec![forgets(), Event::Settled { effect: effect(), result: Settlement::Happened { by: "ada".to_owned() } }],
+            false,
+        );
+    }
+    let cancelled = || Event::Settled { effect: effect(), result: Settlement::Cancelled };
+    check(vec![cancelled(), again()], true);
+}
+
+/// The gate g1 of `first` asks for its command; it is answered, and then `more` happens.
+#[track_caller]
+fn permission(answer: GateAnswer, more: Vec<Event>, expect: (bool, bool)) {
+    let ask = Ask::Command { command: command(), outside: false, rung: Rung::Copy };
+    let said = Event::GateDecided { gate: GateId::new("g1"), answer, comment: None, actor: ada() };
+    let task = told(&approved_plan(None), [vec![began("first"), gate(ask), said], more].concat());
+    assert_eq!((task.permits(&GateId::new("g1")), task.allowed_for_plan(&command())), expect);
+}
+
+#[test]
+fn a_permission_holds_for_its_approval_and_one_given_once_for_one_intent() {
+    let plan = approved_plan(None);
+    let approved = || Event::Approved {
+        revision: plan.revision().clone(),
+        digest: plan.digest().clone(),
+        text: ContentHash::of(PLAN),
+        upto: None,
+        steps: plan.step_digests(),
+        baselines: Vec::new(),
+        actor: ada(),
+    };
+    let what = || Intent::Command { command: command(), repeatable: true };
+    let used =
+        |gate| Event::Intended { effect: effect(), what: what(), request: ContentHash::of("r"), reserve: 0, gate };
+    permission(GateAnswer::Allow, vec![], (true, false));
+    permission(GateAnswer::Allow, vec![used(None)], (true, false));
+    permission(GateAnswer::Allow, vec![used(Some(GateId::new("g1")))], (false, false));
+    permission(GateAnswer::Allow, vec![approved()], (false, false));
+    permission(GateAnswer::AllowForPlan, vec![], (true, true));
+    permission(GateAnswer::AllowForPlan, vec![approved()], (false, false));
+}

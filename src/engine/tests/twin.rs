@@ -247,3 +247,23 @@ async fn a_store_that_works_again_lets_the_same_process_go_on() {
         same(&scene.projection().await, &undisturbed.projection, &format!("{event:?}"));
     }
 }
+
+#[tokio::test]
+async fn a_step_that_changes_hands_does_not_reach_outside_twice() {
+    let journal = undisturbed(Some(PLAN)).await.journal;
+    let is_post = |event: &Event| match event {
+        Event::Intended { what: Intent::Outside { command, .. }, .. } => command.argv == ["tools/post"],
+        _ => false,
+    };
+    let intent = journal.iter().position(is_post).unwrap() + 1;
+    // Its intent is the last event, with the post made and not made; then its result is.
+    for (stop, reach, doubts, gates) in [(intent, true, 1, 3), (intent, false, 1, 3), (intent + 1, true, 0, 1)] {
+        let mut scene = Scene::new(Some(PLAN));
+        scene.takes_over = true;
+        assert_eq!(scene.live(Some(u64::try_from(stop).unwrap()), reach).await, End::Died);
+        assert_eq!(scene.live(None, true).await, End::Finished);
+        let asks = |event: &&Event| matches!(event, Event::GateOpened { work, .. } if work.to_string() == "post");
+        let asked = scene.journal().await.iter().filter(asks).count();
+        assert_eq!((scene.arena.runs("tools/post"), scene.doubts.len(), asked), (1, doubts, gates), "{stop} {reach}");
+    }
+}
