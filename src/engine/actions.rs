@@ -147,12 +147,12 @@ impl Owner {
         }
     }
 
-    /// This process carries a task on from now on, at least this far.
+    /// This process carries a task on from now on, at least this far, unless the store has it stand still.
     pub(super) fn drive(&mut self, id: &TaskId, how: Drive) {
-        if let Some(case) = self.cases.get_mut(id) {
-            if case.stuck.is_none() {
-                case.drive = case.drive.max(how);
-            }
+        if let Some(case) = self.cases.get_mut(id)
+            && case.stuck.is_none()
+        {
+            case.drive = case.drive.max(how);
         }
     }
 
