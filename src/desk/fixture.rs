@@ -35,7 +35,7 @@ fn model() -> Intent {
 }
 
 fn intended(work: &Work, attempt: u32, n: u32, what: Intent) -> Event {
-    Event::Intended { effect: effect(work, attempt, n), what, request: ContentHash::of("r"), reserve: 500 }
+    Event::Intended { effect: effect(work, attempt, n), what, request: ContentHash::of("r"), reserve: 500, gate: None }
 }
 
 fn returned(work: &Work, attempt: u32, n: u32, result: &str, usage: Option<Usage>) -> Event {

@@ -119,7 +119,13 @@ fn a_preview_is_of_the_work_that_asked_last() {
     assert_eq!(preview::view(&quiet, None).unwrap().request, None);
     let asks = |work: Work, n: u32, text: &str| {
         let what = Intent::Model { model: "m".to_owned(), request: ContentHash::of(text) };
-        Event::Intended { effect: EffectId { work, attempt: 1, n }, what, request: ContentHash::of(text), reserve: 0 }
+        Event::Intended {
+            effect: EffectId { work, attempt: 1, n },
+            what,
+            request: ContentHash::of(text),
+            reserve: 0,
+            gate: None,
+        }
     };
     let policy = || Work::Step(StepId::new("policy"));
     let asked = [(Work::Planning, 1, "P"), (policy(), 1, "S"), (policy(), 2, "T")];

@@ -3,10 +3,10 @@
 //! Invariant: an action is answered at once, after its events are on disk; what it starts goes on beside. Absent: the
 //! rules themselves (`domain::task::decide`) and the reading that some actions need (`opening`, `approval`, `review`).
 
-use super::case::Drive;
+use super::case::{Case, Drive};
 use super::handle::Asked;
 use super::owner::Owner;
-use super::{approval, opening, review};
+use super::{approval, opening, recover, review};
 use crate::domain::ids::*;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::{decide, refuse};
@@ -17,6 +17,7 @@ impl Owner {
     /// Answers an action.
     pub(super) async fn act(&mut self, asked: Asked) {
         let Asked { actor, action, answer } = asked;
+        self.take_up_again().await;
         let result = match &action {
             Action::Accept { task, target } => {
                 let order = self.which(task, "accept").map(|id| (id, review::Wish::Accept(target.clone())));
@@ -70,13 +71,16 @@ impl Owner {
         self.read_page(id).await;
         let Some(case) = self.cases.get(id) else { return Err(missing(id)) };
         let events = decide(&case.task, case.plan.as_deref(), &actor, action)?;
+        if let Action::Run { .. } | Action::Resume { .. } = action {
+            // Before anything is noted: what is refused has no effect.
+            self.runnable(id)?;
+        }
         let decided = events.iter().any(|event| matches!(event, Event::GateDecided { .. }));
         let how = if decided { Durability::Disk } else { Durability::Process };
         self.append(id, events, how).await.map_err(broken)?;
         let message = match action {
             Action::Run { .. } | Action::Resume { .. } => {
                 self.drive(id, Drive::Run);
-                self.runnable(id)?;
                 "it goes on".to_owned()
             }
             Action::Retry { .. } => {
@@ -89,7 +93,7 @@ impl Owner {
                 "what was in flight is ended; `resume` goes on".to_owned()
             }
             Action::Abandon { .. } => {
-                self.end_work(id, |_| true);
+                self.end_work(id, |work| *work != Work::Review);
                 "it is given up; accepted hunks stay, nothing more is started".to_owned()
             }
             Action::Skip { step, .. } | Action::MarkDone { step, .. } | Action::TakeOver { step, .. } => {
@@ -143,11 +147,31 @@ impl Owner {
         }
     }
 
-    /// This process carries a task on from now on, at least this far.
+    /// This process carries a task on from now on, at least this far, unless the store has it stand still.
     pub(super) fn drive(&mut self, id: &TaskId, how: Drive) {
-        if let Some(case) = self.cases.get_mut(id) {
+        if let Some(case) = self.cases.get_mut(id)
+            && case.stuck.is_none()
+        {
             case.drive = case.drive.max(how);
-            case.stuck = None;
+        }
+    }
+
+    /// Takes tasks up again that the store has stand still, as a new process would: from the journal, and with what was
+    /// in flight settled. One that the store still cannot serve goes on standing still.
+    async fn take_up_again(&mut self) {
+        let stuck = self.cases.iter().filter(|(_, case)| case.stuck.is_some());
+        for id in stuck.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            let again = match Case::load(&self.world, &id).await {
+                Ok(case) => {
+                    self.cases.insert(id.clone(), case);
+                    recover::recover(self, &id).await
+                }
+                Err(fault) => Err(fault),
+            };
+            match again {
+                Ok(()) => self.read_page(&id).await,
+                Err(fault) => self.stuck(&id, &fault),
+            }
         }
     }
 

@@ -76,7 +76,7 @@ pub struct Case {
 const SNAPSHOT_EVERY: u64 = 500;
 
 /// Raised when `Task` changes its shape: a snapshot of another format is not read.
-const SNAPSHOT_FORMAT: u32 = 1;
+const SNAPSHOT_FORMAT: u32 = 2;
 
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Kept {
@@ -158,7 +158,10 @@ impl Case {
         }
         let before = self.task.seq.saturating_sub(u64::try_from(recorded.len()).unwrap_or(0));
         if before / SNAPSHOT_EVERY != self.task.seq / SNAPSHOT_EVERY {
-            self.keep_snapshot(world).await?;
+            // A snapshot is a cache, and what was appended is in the journal already.
+            if let Err(fault) = self.keep_snapshot(world).await {
+                tracing::warn!(task = %self.task.id, %fault, "a snapshot was not kept; the task is read from further back");
+            }
         }
         Ok(())
     }

@@ -32,8 +32,9 @@ pub enum Input {
         ticket: Ticket,
         /// What is asked.
         ask: Ask,
-        /// Where the answer goes: always a halt, so that the work ends and waits as a row.
-        answer: oneshot::Sender<Halt>,
+        /// Where the answer goes: a halt, so that the work ends and waits as a row; none where what is asked was allowed
+        /// for the plan meanwhile.
+        answer: oneshot::Sender<Option<Halt>>,
     },
     /// Work under way came to its end. Its end and what follows from it are one turn of the loop: nobody is shown a task
     /// that has finished one thing and not begun the next.

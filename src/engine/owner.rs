@@ -104,6 +104,9 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.cases.insert(id.clone(), case);
         if let Err(fault) = recover::recover(&mut owner, &id).await {
             tracing::warn!(task = %id, %fault, "what was in flight could not be settled; the task can only be read");
+            if let Some(case) = owner.cases.get_mut(&id) {
+                case.stuck = Some(fault);
+            }
         }
         owner.read_page(&id).await;
     }
@@ -239,11 +242,15 @@ impl Owner {
         }
         let stands_still = match case.task.course {
             Course::Going => false,
-            // A decision on a hunk is carried out also while the task is paused: the person asked for it just now.
-            Course::Paused { .. } => ticket.work != Work::Review,
-            Course::Over(_) => true,
+            // A decision on a hunk is carried out also while the task is paused, and when it was given up meanwhile:
+            // the person asked for it before, and was not refused.
+            Course::Paused { .. } | Course::Over(_) => ticket.work != Work::Review,
         };
-        if starts && stands_still {
+        // A permission that a new approval has ended meanwhile: the work starts again from its journal, and asks.
+        let lapsed = events
+            .iter()
+            .any(|event| matches!(event, Event::Intended { gate: Some(gate), .. } if !case.task.permits(gate)));
+        if starts && (stands_still || lapsed) {
             return Err(Halt::Stopped);
         }
         if let Some(plan) = &case.plan
@@ -255,13 +262,20 @@ impl Owner {
         self.append(&ticket.task, events, how).await.map_err(Halt::Store)
     }
 
-    async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Halt {
-        let Some(case) = self.cases.get(&ticket.task) else { return Halt::Stopped };
+    /// Opens a gate, unless the command was allowed for the plan: by the state as it is, since another step's gate may
+    /// have been answered after this work had begun.
+    async fn open_gate(&mut self, ticket: &Ticket, ask: Ask) -> Option<Halt> {
+        let Some(case) = self.cases.get(&ticket.task) else { return Some(Halt::Stopped) };
+        if let Ask::Command { command, outside: false, .. } = &ask
+            && case.task.allowed_for_plan(command)
+        {
+            return None;
+        }
         let gate = GateId::new(format!("g{}", case.task.gates_opened.saturating_add(1)));
         let event = Event::GateOpened { gate: gate.clone(), work: ticket.work.clone(), ask };
         match self.append_for(ticket, vec![event], Durability::Process).await {
-            Ok(_) => Halt::AtGate(gate),
-            Err(halt) => halt,
+            Ok(_) => Some(Halt::AtGate(gate)),
+            Err(halt) => Some(halt),
         }
     }
 

@@ -20,13 +20,13 @@ const PROBE_TIME: Duration = Duration::from_secs(30);
 /// nobody else is at it.
 pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreFault> {
     let Some(case) = owner.cases.get(id) else { return Ok(()) };
-    if case.task.is_over() {
-        return Ok(());
-    }
     let gated = |effect: &EffectRun| {
         case.task.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect: e, .. } if e == &effect.id))
     };
-    let left: Vec<EffectRun> = case.task.in_flight().filter(|effect| !gated(effect)).cloned().collect();
+    // Of a task that is over nobody asks anything, but a write that was under way is known by its hashes.
+    let matters = |effect: &EffectRun| !case.task.is_over() || effect.id.work == Work::Review;
+    let left: Vec<EffectRun> =
+        case.task.in_flight().filter(|effect| matters(effect) && !gated(effect)).cloned().collect();
     for effect in left {
         let lost = Event::Settled { effect: effect.id.clone(), result: Settlement::Lost };
         match &effect.what {

@@ -78,6 +78,8 @@ pub struct Run {
     recorded: VecDeque<EffectRun>,
     facts: VecDeque<Event>,
     gates: Vec<Gate>,
+    /// The gate whose permission the next command uses.
+    permission: Option<GateId>,
     n: u32,
     /// What the person said so far, as it grows.
     words: watch::Receiver<Arc<Vec<Said>>>,
@@ -93,12 +95,13 @@ impl Run {
         let attempt = task.attempt(&work);
         let mine = |id: &EffectId| id.work == work && id.attempt == attempt;
         let recorded: VecDeque<EffectRun> = task.effects.iter().filter(|e| mine(&e.id)).cloned().collect();
-        let gates = task.gates.iter().filter(|g| g.work == work && g.attempt == attempt).cloned().collect();
+        let gates =
+            task.gates.iter().filter(|g| g.work == work && g.attempt == attempt && task.holds(g)).cloned().collect();
         let facts = facts_of(&case.journal, &work);
         // Decisions have no attempts: each is carried out once, and its effects are counted on from the journal.
         let n = if work == Work::Review { u32::try_from(task.seq).unwrap_or(u32::MAX) } else { 0 };
         let words = case.words.subscribe();
-        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, n, words, heard: 0, task }
+        Self { world, work, attempt, ticket, inbox, recorded, facts, gates, permission: None, n, words, heard: 0, task }
     }
 
     /// States a fact that follows from what this attempt did. Going through the attempt again states the same facts
@@ -165,7 +168,8 @@ impl Run {
         self.n = self.n.saturating_add(1);
         let effect = EffectId { work: self.work.clone(), attempt: self.attempt, n: self.n };
         let how = durability(&what);
-        let intent = Event::Intended { effect: effect.clone(), what, request, reserve };
+        let gate = self.permission.take();
+        let intent = Event::Intended { effect: effect.clone(), what, request, reserve, gate };
         self.append(vec![intent], how).await?;
         let outcome = doing(effect.clone()).await;
         let (result, came) = match outcome {
@@ -199,44 +203,33 @@ impl Run {
                 None => Err(Halt::AtGate(gate.id)),
             };
         }
-        Err(self.open_gate(ask).await)
+        Err(self.open_gate(ask).await.unwrap_or(Halt::Stopped))
     }
 
-    /// Sees to it that a person allowed this command: once, or for this plan.
+    /// Sees to it that a person allowed this command: once, or for this plan. The next effect must be the command: it
+    /// uses up what was allowed once.
     ///
     /// # Errors
     /// The work must stop. `Ok(Err(comment))`: the person said no.
     pub async fn permit(&mut self, command: &Command, outside: bool) -> Result<Result<(), String>, Halt> {
-        let rung = self.world.arena.rung();
-        let approved = self.task.approval.as_ref().map_or(0, |approval| approval.seq);
-        let same = |gate: &Gate| match &gate.ask {
-            Ask::Command { command: asked, .. } | Ask::Ambiguous { command: asked, .. } => asked == command,
-            Ask::Person { .. }
-            | Ask::Changed { .. }
-            | Ask::Exceeds { .. }
-            | Ask::Failed { .. }
-            | Ask::Question { .. } => false,
-        };
+        let fits = |gate: &Gate| gate.of_command() == Some(command) && !gate.spent;
         // What the person said after a crash is about this very run and goes before all else.
         let doubt = |gate: &Gate| matches!(gate.ask, Ask::Ambiguous { .. });
-        let asked = self.gates.iter().position(|gate| same(gate) && !gate.spent && doubt(gate));
-        let for_plan = self.task.gates.iter().any(|gate| {
-            let decided = gate.decided.as_ref().filter(|decision| decision.seq > approved);
-            !outside && same(gate) && decided.is_some_and(|decision| decision.answer == GateAnswer::AllowForPlan)
-        });
-        let asked = asked.or_else(|| self.gates.iter().position(|gate| same(gate) && !gate.spent));
-        if for_plan && asked.is_none() {
-            return Ok(Ok(()));
-        }
-        match asked.map(|at| self.gates.remove(at)) {
-            Some(gate) => match gate.decided {
-                None => Err(Halt::AtGate(gate.id)),
-                Some(decision) => match decision.answer {
-                    GateAnswer::Allow | GateAnswer::AllowForPlan | GateAnswer::Happened => Ok(Ok(())),
-                    GateAnswer::Deny => Ok(Err(decision.comment.unwrap_or_default())),
-                },
-            },
-            None => Err(self.open_gate(Ask::Command { command: command.clone(), outside, rung }).await),
+        let asked = self.gates.iter().position(|gate| fits(gate) && doubt(gate));
+        let asked = asked.or_else(|| self.gates.iter().position(fits));
+        let Some(gate) = asked.map(|at| self.gates.remove(at)) else {
+            let rung = self.world.arena.rung();
+            let halt = self.open_gate(Ask::Command { command: command.clone(), outside, rung }).await;
+            return halt.map_or(Ok(Ok(())), Err);
+        };
+        let Some(decision) = gate.decided else { return Err(Halt::AtGate(gate.id)) };
+        match decision.answer {
+            GateAnswer::Allow => {
+                self.permission = Some(gate.id);
+                Ok(Ok(()))
+            }
+            GateAnswer::AllowForPlan | GateAnswer::Happened => Ok(Ok(())),
+            GateAnswer::Deny => Ok(Err(decision.comment.unwrap_or_default())),
         }
     }
 
@@ -272,13 +265,14 @@ impl Run {
         Ok(Payload::Blob { hash, bytes, head })
     }
 
-    async fn open_gate(&mut self, ask: Ask) -> Halt {
+    /// None where the command was allowed for the plan meanwhile.
+    async fn open_gate(&mut self, ask: Ask) -> Option<Halt> {
         let (answer, reply) = oneshot::channel();
         let ticket = self.ticket.clone();
         if self.inbox.send(Input::OpenGate { ticket, ask, answer }).is_err() {
-            return Halt::Stopped;
+            return Some(Halt::Stopped);
         }
-        reply.await.unwrap_or(Halt::Stopped)
+        reply.await.unwrap_or(Some(Halt::Stopped))
     }
 
     /// Takes the next effect that counts; those that a crash or a person ended are passed over, and done again.

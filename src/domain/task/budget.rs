@@ -1,11 +1,12 @@
 //! Budgets: reserved before a call, settled after, shared by parallel steps, kept over restarts (B9).
 //!
-//! Invariant: a call whose reservation would pass a bound does not start. Absent: prices; money is "not enforced"
+//! Invariant: a call whose reservation would pass a bound does not start. Wall time runs only while an effect is under
+//! way: not while the task is paused, waits for a person, or no process is at it. Absent: prices; money is "not enforced"
 //! until a price is configured.
 
 use super::event::{Event, Intent};
 use super::state::Task;
-use crate::domain::ids::Time;
+use crate::domain::ids::{Time, Work};
 use crate::domain::plan::Budget;
 
 /// Why these events would pass a bound of the contract, if they would.
@@ -13,7 +14,7 @@ pub fn exceeded(task: &Task, budget: &Budget, events: &[Event], now: Time) -> Op
     let wants: u64 =
         events.iter().map(|event| if let Event::Intended { reserve, .. } = event { *reserve } else { 0 }).sum();
     let is_turn = |event: &Event| matches!(event, Event::Intended { what: Intent::Model { .. }, .. });
-    let starts = events.iter().any(|event| matches!(event, Event::Intended { .. }));
+    let starts = events.iter().any(|event| matches!(event, Event::Intended { effect, .. } if is_bound(&effect.work)));
     if !starts {
         return None;
     }
@@ -33,11 +34,18 @@ pub fn exceeded(task: &Task, budget: &Budget, events: &[Event], now: Time) -> Op
     {
         return Some(format!("the budget is {most} turns, and all are used"));
     }
-    let began = task.approval.as_ref().map(|approval| approval.at)?;
     if let Some(most) = budget.seconds
-        && now.since(began) > most.saturating_mul(1_000)
+        && task.busy(now) > most.saturating_mul(1_000)
     {
-        return Some(format!("the budget is {most} s of wall time since the approval, and they are over"));
+        return Some(format!("the budget is {most} s of wall time with work under way, and they are over"));
     }
     None
+}
+
+/// What a person decided on hunks is written, and what was kept is judged, whatever is used up: neither makes more work.
+pub(super) fn is_bound(work: &Work) -> bool {
+    match work {
+        Work::Planning | Work::Step(_) => true,
+        Work::Acceptance | Work::Review => false,
+    }
 }

@@ -4,7 +4,7 @@
 //! answer, decisions on hunks): the engine prepares those.
 
 use super::action::*;
-use super::event::{Ask, Event, HandSet, Intent, PlanFrom, Settlement};
+use super::event::{Ask, Ending, Event, HandSet, Intent, PlanFrom, Settlement};
 use super::standing::asked;
 use super::state::*;
 use crate::domain::ids::*;
@@ -27,7 +27,7 @@ pub fn decide(task: &Task, plan: Option<&ApprovedPlan>, actor: &Actor, action: &
         },
         Action::Pause { .. } => stop(task, actor, false),
         Action::Cancel { .. } => stop(task, actor, true),
-        Action::Abandon { .. } => Ok(vec![Event::Closed { ending: super::event::Ending::Abandoned { actor } }]),
+        Action::Abandon { .. } => Ok(abandon(task, actor)),
         Action::Retry { step, .. } => retry(task, step.as_ref(), actor),
         Action::Skip { step, .. } => set(task, step, HandSet::Skipped, actor),
         Action::MarkDone { step, .. } => set(task, step, HandSet::DoneByHand, actor),
@@ -74,7 +74,7 @@ fn stop(task: &Task, actor: Actor, cancelled: bool) -> Result<Vec<Event>, Refusa
     if cancelled {
         // What a crash left in doubt is not in flight any more: its gate asks on, or the answer would be lost.
         let mut gates = task.gates_opened;
-        for effect in task.in_flight().filter(|effect| !task.in_doubt(&effect.id)) {
+        for effect in ended_by_hand(task).filter(|effect| !task.in_doubt(&effect.id)) {
             // What reaches outside may have got there before it was ended: a person must say, as after a crash (B4).
             if let Intent::Outside { command, .. } = &effect.what {
                 gates = gates.saturating_add(1);
@@ -101,6 +101,20 @@ fn stop(task: &Task, actor: Actor, cancelled: bool) -> Result<Vec<Event>, Refusa
     }
 }
 
+/// What a person's word ends. A write to the user's file is not among it: it is finished, and says so itself.
+fn ended_by_hand(task: &Task) -> impl Iterator<Item = &EffectRun> {
+    task.in_flight().filter(|effect| effect.id.work != Work::Review)
+}
+
+/// Nobody is asked any more. What may have reached outside stays without a result: that is what is known of it.
+fn abandon(task: &Task, actor: Actor) -> Vec<Event> {
+    let inside = ended_by_hand(task).filter(|effect| !matches!(effect.what, Intent::Outside { .. }));
+    let cancel = |effect: &EffectRun| Event::Settled { effect: effect.id.clone(), result: Settlement::Cancelled };
+    let mut events: Vec<Event> = inside.map(cancel).collect();
+    events.push(Event::Closed { ending: Ending::Abandoned { actor } });
+    events
+}
+
 fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>, Refusal> {
     let can = |run: &StepRun| match &run.state {
         StepState::Failed { .. } | StepState::Blocked { .. } | StepState::Stale | StepState::TakenOver => true,
@@ -113,8 +127,8 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
         | StepState::Ambiguous(_)
         | StepState::Done(_) => false,
     };
-    let events = |run: &StepRun| {
-        let mut events = vec![Event::RetryAsked { work: Work::Step(run.id.clone()), actor: actor.clone() }];
+    let again = |work: Work| {
+        let mut events = vec![Event::RetryAsked { work, actor: actor.clone() }];
         if let Course::Paused { .. } = task.course {
             events.push(Event::Resumed { actor: actor.clone() });
         }
@@ -124,7 +138,7 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
         Some(step) => {
             let run = known_step(task, step)?;
             if can(run) {
-                return Ok(events(run));
+                return Ok(again(Work::Step(run.id.clone())));
             }
             Err(refuse(
                 RefusalKind::WrongState,
@@ -137,8 +151,8 @@ fn retry(task: &Task, step: Option<&StepId>, actor: Actor) -> Result<Vec<Event>,
             let stuck: Vec<&StepRun> =
                 task.steps.iter().filter(|run| can(run) && run.state != StepState::Skipped).collect();
             match stuck.as_slice() {
-                [run] => Ok(events(run)),
-                [] if failed(&task.acceptance) => Ok(vec![Event::RetryAsked { work: Work::Acceptance, actor }]),
+                [run] => Ok(again(Work::Step(run.id.clone()))),
+                [] if failed(&task.acceptance) => Ok(again(Work::Acceptance)),
                 [] => Err(refuse(
                     RefusalKind::WrongState,
                     "no step has failed".to_owned(),

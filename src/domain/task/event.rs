@@ -124,6 +124,9 @@ pub enum Event {
         request: ContentHash,
         /// What it may cost at most, tokens: reserved until it is settled.
         reserve: u64,
+        /// The gate whose permission it uses; absent where it needs none, or one for the plan.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<GateId>,
     },
     /// An effect ended, or was found lost and was settled.
     Settled {

@@ -6,7 +6,6 @@
 use super::event::{Event, HandSet, Intent, Outcome, Recorded, Settlement};
 use super::state::*;
 use crate::domain::ids::*;
-use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::Ask;
 
 /// The state after the first event of a journal, which is always `Opened`; anything else gives nothing.
@@ -32,6 +31,7 @@ pub fn begin(id: &TaskId, first: &Recorded) -> Option<Task> {
         steps: Vec::new(),
         acceptance: Progress::default(),
         effects: Vec::new(),
+        outside: Vec::new(),
         gates_opened: 0,
         gates: Vec::new(),
         proposals: Vec::new(),
@@ -57,6 +57,7 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
     let Recorded { seq, at, event } = recorded;
     task.seq = *seq;
     task.at = *at;
+    count_time(task, event, *at);
     match event {
         Event::Opened { .. } => {}
         Event::Revised { revision, text, author, reason, errors } => task.revisions.push(Revision {
@@ -87,11 +88,21 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             });
         }
         Event::Began { work, attempt, .. } => began(task, work, *attempt, *at),
-        Event::Intended { effect, what, request, reserve } => {
-            spend_permission(task, &effect.work, what);
+        Event::Intended { effect, what, request, reserve, gate } => {
+            if let Some(gate) = task.gates.iter_mut().find(|known| Some(&known.id) == gate.as_ref()) {
+                gate.spent = true;
+            }
             task.spend.reserved = task.spend.reserved.saturating_add(*reserve);
             if let Intent::Model { .. } = what {
                 task.spend.turns = task.spend.turns.saturating_add(1);
+            }
+            if let Intent::Outside { command, key, .. } = what {
+                task.outside.push(OutsideRun {
+                    key: key.clone(),
+                    effect: effect.clone(),
+                    command: command.clone(),
+                    result: None,
+                });
             }
             task.effects.push(EffectRun {
                 id: effect.clone(),
@@ -207,6 +218,24 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
     }
 }
 
+/// Adds up the time in which work was under way, ahead of an event that begins or ends an effect. What a recovery
+/// settles was in the hands of a process that died, nobody knows when: that stretch is not counted.
+fn count_time(task: &mut Task, event: &Event, at: Time) {
+    let counts = match event {
+        Event::Intended { .. } => true,
+        Event::Settled { result, .. } => match result {
+            Settlement::Returned { .. } | Settlement::Failed { .. } | Settlement::Cancelled => true,
+            Settlement::Lost | Settlement::Happened { .. } | Settlement::DidNotHappen { .. } => false,
+        },
+        Event::GateOpened { ask: Ask::Ambiguous { .. }, .. } => false,
+        _ => return,
+    };
+    if counts {
+        task.spend.busy_ms = task.busy(at);
+    }
+    task.spend.busy_since = Some(at);
+}
+
 /// Under a new approval a step whose definition and inputs are unchanged stays as it is; the others begin anew.
 fn approved(task: &mut Task, steps: &[(StepId, ContentHash)]) {
     let former = std::mem::take(&mut task.steps);
@@ -255,6 +284,9 @@ fn began(task: &mut Task, work: &Work, attempt: u32, at: Time) {
 }
 
 fn settled(task: &mut Task, id: &EffectId, result: &Settlement) {
+    if let Some(known) = task.outside.iter_mut().find(|known| &known.effect == id && known.is_in_doubt()) {
+        known.result = Some(result.clone());
+    }
     let Some(effect) = task.effects.iter_mut().find(|effect| &effect.id == id && effect.result.is_none()) else {
         return;
     };
@@ -327,34 +359,6 @@ fn under_way_again(task: &mut Task, work: &Work, at: Time) {
         (Work::Review, _) => {}
         (Work::Step(step), None) => set(task, step, StepState::Running { since: at }),
         (Work::Step(step), Some(gate)) => set(task, step, StepState::AtGate(gate)),
-    }
-}
-
-/// An intent uses up the permission that was given once for exactly this command.
-fn spend_permission(task: &mut Task, work: &Work, what: &Intent) {
-    let command = match what {
-        Intent::Command { command, .. } | Intent::Outside { command, .. } => command,
-        Intent::Model { .. }
-        | Intent::Tool { .. }
-        | Intent::Snapshot
-        | Intent::Transform
-        | Intent::Format
-        | Intent::Write { .. } => return,
-    };
-    let gate = task.gates.iter_mut().find(|gate| {
-        let allowed = gate.decided.as_ref().is_some_and(|decision| decision.answer == GateAnswer::Allow);
-        let same = match &gate.ask {
-            Ask::Command { command: asked, .. } | Ask::Ambiguous { command: asked, .. } => asked == command,
-            Ask::Person { .. }
-            | Ask::Changed { .. }
-            | Ask::Exceeds { .. }
-            | Ask::Failed { .. }
-            | Ask::Question { .. } => false,
-        };
-        allowed && same && !gate.spent && &gate.work == work
-    });
-    if let Some(gate) = gate {
-        gate.spent = true;
     }
 }
 

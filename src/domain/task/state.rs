@@ -5,11 +5,12 @@
 //! (`schedule`, `standing`).
 
 use super::action::{Actor, GateAnswer, Goal};
+use super::budget::is_bound;
 use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, PlanFrom, Settlement, Verdict};
 use super::facts::{Binding, Rung};
 use crate::domain::change::Decision;
 use crate::domain::ids::*;
-use crate::domain::plan::Check;
+use crate::domain::plan::{Check, Command};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -50,6 +51,9 @@ pub struct Task {
     pub acceptance: Progress,
     /// Effects of attempts that have not ended, in the order of their intents.
     pub effects: Vec<EffectRun>,
+    /// What was started outside, in the order of the intents. It outlasts attempts, approvals and hands: what happened
+    /// outside is not undone by any of them.
+    pub outside: Vec<OutsideRun>,
     /// Gates opened so far: their names are counted from it.
     pub gates_opened: u32,
     /// Gates that wait or were decided, in the order of opening.
@@ -62,7 +66,7 @@ pub struct Task {
     pub judgements: Vec<Judgement>,
     /// What the person said on the way.
     pub said: Vec<Said>,
-    /// Tokens and turns.
+    /// Tokens, turns and time.
     pub spend: Spend,
 }
 
@@ -302,6 +306,34 @@ pub struct EffectRun {
     pub result: Option<Settlement>,
 }
 
+/// An effect that reached outside, or may have.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OutsideRun {
+    /// The idempotency key: the same for every attempt at a step.
+    pub key: String,
+    /// Its journal id.
+    pub effect: EffectId,
+    /// What was run.
+    pub command: Command,
+    /// How it came out, as far as anybody knows.
+    pub result: Option<Settlement>,
+}
+
+impl OutsideRun {
+    /// Nobody knows whether it happened: it has no result, or was ended on the way.
+    pub fn is_in_doubt(&self) -> bool {
+        match &self.result {
+            None | Some(Settlement::Cancelled | Settlement::Lost) => true,
+            Some(
+                Settlement::Returned { .. }
+                | Settlement::Failed { .. }
+                | Settlement::Happened { .. }
+                | Settlement::DidNotHappen { .. },
+            ) => false,
+        }
+    }
+}
+
 /// A point where a person decides.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Gate {
@@ -321,6 +353,20 @@ pub struct Gate {
     pub decided: Option<GateDecision>,
     /// The permission was used by an intent.
     pub spent: bool,
+}
+
+impl Gate {
+    /// The command that it is about.
+    pub fn of_command(&self) -> Option<&Command> {
+        match &self.ask {
+            Ask::Command { command, .. } | Ask::Ambiguous { command, .. } => Some(command),
+            Ask::Person { .. }
+            | Ask::Changed { .. }
+            | Ask::Exceeds { .. }
+            | Ask::Failed { .. }
+            | Ask::Question { .. } => None,
+        }
+    }
 }
 
 /// What a person said at a gate.
@@ -413,6 +459,10 @@ pub struct Spend {
     pub reserved: u64,
     /// Exchanges with a model.
     pub turns: u32,
+    /// Milliseconds in which at least one effect was under way under an approval, as far as they are added up.
+    pub busy_ms: u64,
+    /// Up to when, while an effect is under way.
+    pub busy_since: Option<Time>,
 }
 
 impl Spend {
@@ -443,6 +493,23 @@ impl Task {
         self.gates.iter().find(|gate| &gate.id == id)
     }
 
+    /// What a person said of a command holds under the approval that it was said under, and under no later one.
+    pub fn holds(&self, gate: &Gate) -> bool {
+        let approved = self.approval.as_ref().map_or(0, |approval| approval.seq);
+        gate.of_command().is_none() || gate.decided.as_ref().is_none_or(|decision| decision.seq > approved)
+    }
+
+    /// A person allowed this command for the whole of the present plan.
+    pub fn allowed_for_plan(&self, command: &Command) -> bool {
+        let allowed = |gate: &Gate| gate.decided.as_ref().is_some_and(|said| said.answer == GateAnswer::AllowForPlan);
+        self.gates.iter().any(|gate| gate.of_command() == Some(command) && allowed(gate) && self.holds(gate))
+    }
+
+    /// The permission of this gate can be used by an intent: it was given under the present approval, and not used yet.
+    pub fn permits(&self, id: &GateId) -> bool {
+        self.gate(id).is_some_and(|gate| gate.decided.is_some() && !gate.spent && self.holds(gate))
+    }
+
     /// Effects with an intent and no result.
     pub fn in_flight(&self) -> impl Iterator<Item = &EffectRun> {
         self.effects.iter().filter(|effect| effect.result.is_none())
@@ -451,6 +518,18 @@ impl Task {
     /// A crash left it without a result, and a person is asked what happened: nobody is at it any more.
     pub fn in_doubt(&self, id: &EffectId) -> bool {
         self.open_gates().any(|gate| matches!(&gate.ask, Ask::Ambiguous { effect, .. } if effect == id))
+    }
+
+    /// Milliseconds in which work was under way under an approval, up to now. Parallel steps count once.
+    pub fn busy(&self, now: Time) -> u64 {
+        let open = self.spend.busy_since.filter(|_| self.is_busy()).map_or(0, |since| now.since(since));
+        self.spend.busy_ms.saturating_add(open)
+    }
+
+    /// An effect that the contract's wall time counts is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        let counts = |effect: &EffectRun| is_bound(&effect.id.work) && !self.in_doubt(&effect.id);
+        self.approval.is_some() && self.in_flight().any(counts)
     }
 
     /// It is over.

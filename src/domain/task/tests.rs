@@ -92,7 +92,7 @@ fn effect() -> EffectId {
 }
 
 fn intended(what: Intent, reserve: u64) -> Event {
-    Event::Intended { effect: effect(), what, request: ContentHash::of("r"), reserve }
+    Event::Intended { effect: effect(), what, request: ContentHash::of("r"), reserve, gate: None }
 }
 
 fn gate(ask: Ask) -> Event {
@@ -184,10 +184,10 @@ fn every_action_in_every_state() {
     // An effect that a crash left in doubt stays in doubt when the task is cancelled: nobody has said what happened.
     insta::assert_snapshot!(matrix, @"
     waiting | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
-    running | resume: nothing | pause: Paused | cancel: settled Cancelled + cancelled | abandon: Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked
+    running | resume: nothing | pause: Paused | cancel: settled Cancelled + cancelled | abandon: settled Cancelled + Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked
     repairing | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
     at gate | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked | allow: GateDecided | deny: GateDecided
-    ambiguous | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked | allow: GateDecided + settled DidNotHappen | deny: GateDecided + settled Cancelled | happened: GateDecided + settled Happened
+    ambiguous | resume: nothing | pause: Paused | cancel: cancelled | abandon: settled Cancelled + Closed | skip: settled Cancelled + set Skipped | take over: TakenOver | mark done: settled Cancelled + set DoneByHand | say: Said | replan: PlanAsked | allow: GateDecided + settled DidNotHappen | deny: GateDecided + settled Cancelled | happened: GateDecided + settled Happened
     blocked | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | retry: RetryAsked | retry first: RetryAsked | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
     failed | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | retry: RetryAsked | retry first: RetryAsked | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
     taken over | resume: nothing | pause: Paused | cancel: cancelled | abandon: Closed | retry: RetryAsked | retry first: RetryAsked | skip: set Skipped | take over: TakenOver | mark done: set DoneByHand | say: Said | replan: PlanAsked
@@ -294,8 +294,33 @@ fn a_call_that_would_pass_a_bound_does_not_start() {
     // A call that was lost may have been billed: it counts as it was reserved.
     budget(tokens(), lost, 51, Some("50 are used, 0 are held"));
     budget(Budget { turns: Some(1), ..Budget::default() }, held(), 1, Some("1 turns"));
-    budget(Budget { seconds: Some(60), ..Budget::default() }, vec![], 1, None);
-    budget(Budget { seconds: Some(1), ..Budget::default() }, vec![], 1, Some("wall time"));
+}
+
+#[test]
+fn wall_time_runs_while_work_is_under_way_and_binds_only_what_makes_more_work() {
+    let seconds = |most| Budget { seconds: Some(most), ..Budget::default() };
+    let settled = |result| Event::Settled { effect: effect(), result };
+    let back = || settled(Settlement::Returned { result: Payload::Inline(String::new()), usage: None });
+    let pause = || Event::Paused { actor: ada(), cancelled: false };
+    // The intent is appended at 5 s, and the question is put at 10 s.
+    let open = || vec![began("first"), intended(Intent::Snapshot, 0)];
+    budget(seconds(1), vec![], 1, None);
+    budget(seconds(5), open(), 1, None);
+    budget(seconds(4), open(), 1, Some("wall time"));
+    budget(seconds(1), [open(), vec![back(), pause()]].concat(), 1, None);
+    budget(seconds(1), [open(), vec![pause(), back()]].concat(), 1, Some("wall time"));
+    // Nobody knows how long a process that died was at it.
+    budget(seconds(1), [open(), vec![pause(), settled(Settlement::Lost)]].concat(), 1, None);
+    let asked = gate(Ask::Ambiguous { effect: effect(), command: command() });
+    budget(seconds(1), [open(), vec![asked]].concat(), 1, None);
+
+    let task = told(&approved_plan(None), open());
+    for work in [Work::Review, Work::Acceptance] {
+        let effect = EffectId { work, attempt: 1, n: 1 };
+        let intent =
+            Event::Intended { effect, what: Intent::Snapshot, request: ContentHash::of("r"), reserve: 0, gate: None };
+        assert_eq!(exceeded(&task, &seconds(1), &[intent], Time(10_000)), None);
+    }
 }
 
 #[test]
@@ -334,4 +359,104 @@ fn a_step_that_is_unchanged_stays_done_under_a_new_approval() {
     assert_eq!(task.step(&step("first")).unwrap().state, StepState::Done(DoneHow::Verified));
     assert_eq!(task.step(&step("second")).unwrap().state, StepState::Waiting);
     assert_eq!(task.step(&step("second")).unwrap().attempts, 1, "an effect id is never given twice");
+}
+
+#[test]
+fn trying_the_acceptance_checks_again_takes_a_paused_task_up() {
+    let plan = approved_plan(None);
+    let end = Event::Ended { work: Work::Acceptance, attempt: 1, outcome: failed(Cause::Check) };
+    let task = told(&plan, vec![end, Event::Paused { actor: ada(), cancelled: false }]);
+    let events = decide(&task, Some(&plan), &ada(), &Action::Retry { task: Which::TheOnlyOne, step: None }).unwrap();
+    assert_eq!(events.iter().map(name).collect::<Vec<_>>(), ["RetryAsked", "Resumed"]);
+}
+
+#[test]
+fn a_write_to_the_users_file_is_not_cancelled_and_what_reached_outside_is_not_called_undone() {
+    let plan = approved_plan(None);
+    let own = |n, what| {
+        let effect = EffectId { work: if n == 2 { Work::Review } else { work("first") }, attempt: 1, n };
+        Event::Intended { effect, what, request: ContentHash::of("r"), reserve: 0, gate: None }
+    };
+    let outside = Intent::Outside { command: command(), key: "k".to_owned(), probe: None };
+    let (before, after) = (ContentHash::of("b"), ContentHash::of("a"));
+    let write = Intent::Write { path: WorkspacePath::new("src/a.rs").unwrap(), before, after };
+    let task = told(&plan, vec![began("first"), own(1, outside), own(2, write), own(3, Intent::Snapshot)]);
+    let check = |action: Action, expect: &str| {
+        let events = decide(&task, Some(&plan), &ada(), &action).unwrap();
+        assert_eq!(events.iter().map(name).collect::<Vec<_>>().join(" + "), expect);
+    };
+    check(Action::Cancel { task: Which::TheOnlyOne }, "GateOpened + settled Cancelled + cancelled");
+    check(Action::Abandon { task: Which::TheOnlyOne }, "settled Cancelled + Closed");
+}
+
+#[test]
+fn what_reached_outside_is_known_for_good() {
+    let plan = approved_plan(None);
+    let start = || {
+        let what = Intent::Outside { command: command(), key: "k".to_owned(), probe: None };
+        vec![began("first"), intended(what, 0)]
+    };
+    let back = || Event::Settled {
+        effect: effect(),
+        result: Settlement::Returned { result: Payload::Inline("r".to_owned()), usage: None },
+    };
+    let again = || Event::Began { work: work("first"), attempt: 2, because: None };
+    let approved = || Event::Approved {
+        revision: RevisionRef { number: 2, digest: "0".repeat(12) },
+        digest: ContentHash::of("d"),
+        text: ContentHash::of("t"),
+        upto: None,
+        steps: vec![(step("first"), ContentHash::of("another definition"))],
+        baselines: Vec::new(),
+        actor: ada(),
+    };
+    let over = || Event::TakenOver { step: step("first"), actor: ada() };
+    let check = |more: Vec<Event>, in_doubt: bool| {
+        let task = told(&plan, [start(), more].concat());
+        assert!(task.effects.is_empty(), "{:?}", task.effects);
+        assert_eq!(task.outside.iter().map(OutsideRun::is_in_doubt).collect::<Vec<_>>(), [in_doubt]);
+    };
+    for forgets in [again, approved, over] {
+        check(vec![forgets()], true);
+        check(vec![back(), forgets()], false);
+        // Whoever is asked later settles it, although its attempt is long over.
+        check(
+            vec![forgets(), Event::Settled { effect: effect(), result: Settlement::Happened { by: "ada".to_owned() } }],
+            false,
+        );
+    }
+    let cancelled = || Event::Settled { effect: effect(), result: Settlement::Cancelled };
+    check(vec![cancelled(), again()], true);
+}
+
+/// The gate g1 of `first` asks for its command; it is answered, and then `more` happens.
+#[track_caller]
+fn permission(answer: GateAnswer, more: Vec<Event>, expect: (bool, bool)) {
+    let ask = Ask::Command { command: command(), outside: false, rung: Rung::Copy };
+    let said = Event::GateDecided { gate: GateId::new("g1"), answer, comment: None, actor: ada() };
+    let task = told(&approved_plan(None), [vec![began("first"), gate(ask), said], more].concat());
+    assert_eq!((task.permits(&GateId::new("g1")), task.allowed_for_plan(&command())), expect);
+}
+
+#[test]
+fn a_permission_holds_for_its_approval_and_one_given_once_for_one_intent() {
+    let plan = approved_plan(None);
+    let approved = || Event::Approved {
+        revision: plan.revision().clone(),
+        digest: plan.digest().clone(),
+        text: ContentHash::of(PLAN),
+        upto: None,
+        steps: plan.step_digests(),
+        baselines: Vec::new(),
+        actor: ada(),
+    };
+    let what = || Intent::Command { command: command(), repeatable: true };
+    let used =
+        |gate| Event::Intended { effect: effect(), what: what(), request: ContentHash::of("r"), reserve: 0, gate };
+    permission(GateAnswer::Allow, vec![], (true, false));
+    permission(GateAnswer::Allow, vec![used(None)], (true, false));
+    permission(GateAnswer::Allow, vec![used(Some(GateId::new("g1")))], (false, false));
+    permission(GateAnswer::Allow, vec![approved()], (false, false));
+    permission(GateAnswer::AllowForPlan, vec![], (true, true));
+    permission(GateAnswer::AllowForPlan, vec![approved()], (false, false));
 }

@@ -9,11 +9,12 @@ use super::{Setting, finish};
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command, EffectSetting, Step};
 use crate::domain::policy::paths;
-use crate::domain::task::event::{Cause, Intent, Outcome};
+use crate::domain::task::action::GateAnswer;
+use crate::domain::task::event::{Ask, Cause, Intent, Outcome, Settlement};
 use crate::domain::task::facts::{Ended, RunOutcome};
 use crate::engine::checks;
 use crate::engine::overlay::overlay;
-use crate::engine::work::{Came, EffectFault, Halt, Run};
+use crate::engine::work::{Came, EffectFault, Halt, Run, read};
 use crate::ports::{ArenaFault, RunOrder, Stage};
 
 /// Runs a `check` step: its kind is its check.
@@ -96,15 +97,18 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
     finish(run, step, setting, format!("{}{dropped}", last_line(&outcome.output))).await
 }
 
-/// In the workspace itself, once (B12).
+/// In the workspace itself, once (B12): what the journal knows under its key, of any attempt, is not done again (B4).
 async fn outside(run: &mut Run, step: &Step, command: &Command, setting: &Setting) -> Result<Outcome, Halt> {
     let key =
         ContentHash::of(format!("{} {}", run.task.trace, step.id)).as_str().get(..32).unwrap_or_default().to_owned();
     let request = ContentHash::of(format!("outside {command:?} {key}"));
-    if !run.knows_next(&request)
-        && let Err(comment) = run.permit(command, true).await?
-    {
-        return Ok(refused(command, &comment));
+    if !run.knows_next(&request) {
+        if let Some(outcome) = before(run, command, &key).await? {
+            return Ok(outcome);
+        }
+        if let Err(comment) = run.permit(command, true).await? {
+            return Ok(refused(command, &comment));
+        }
     }
     let what = Intent::Outside { command: command.clone(), key: key.clone(), probe: step.probe.clone() };
     let timeout = setting.plan.timeout(&step.id, run.world.limits.command);
@@ -131,6 +135,39 @@ async fn outside(run: &mut Run, step: &Step, command: &Command, setting: &Settin
         Came::Failed(fault) => Outcome::Blocked { cause: fault.cause, message: fault.message },
         Came::Happened(by) => Outcome::Done { verified: false, summary: run.payload(by).await? },
     })
+}
+
+/// What the last intent under this key, of whatever attempt, means for the present one: done, refused, or nothing.
+async fn before(run: &mut Run, command: &Command, key: &str) -> Result<Option<Outcome>, Halt> {
+    let Some(last) = run.task.outside.iter().rfind(|known| known.key == key).cloned() else { return Ok(None) };
+    if last.is_in_doubt() {
+        let ask = Ask::Ambiguous { effect: last.effect, command: last.command.clone() };
+        let (answer, comment) = run.gate(ask).await?;
+        return Ok(match answer {
+            GateAnswer::Deny => Some(refused(&last.command, &comment.unwrap_or_default())),
+            // The answer settles it, so that it is in doubt no more when the work comes here again.
+            GateAnswer::Allow | GateAnswer::AllowForPlan | GateAnswer::Happened => None,
+        });
+    }
+    if &last.command != command {
+        return Ok(None);
+    }
+    let summary = match &last.result {
+        Some(Settlement::Happened { by }) => by.clone(),
+        Some(Settlement::Returned { result, .. }) => {
+            let text = read(&run.world, result).await.map_err(Halt::Store)?;
+            match serde_json::from_str(&text) {
+                Ok(RunOutcome { ended: Ended::Exit(0), output, .. }) => last_line(&output),
+                // It came back with a failure: a person says whether it is run again.
+                Ok(_) | Err(_) => return Ok(None),
+            }
+        }
+        Some(
+            Settlement::Failed { .. } | Settlement::Cancelled | Settlement::Lost | Settlement::DidNotHappen { .. },
+        )
+        | None => return Ok(None),
+    };
+    Ok(Some(Outcome::Done { verified: false, summary: run.payload(summary).await? }))
 }
 
 /// What a port's fault means.

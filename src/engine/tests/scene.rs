@@ -10,7 +10,7 @@ use crate::domain::ids::{EffectId, TaskId, WorkspacePath};
 use crate::domain::task::action::*;
 use crate::domain::task::event::{Ask, Event, Recorded};
 use crate::domain::task::standing::TaskState;
-use crate::domain::task::state::{Gate, ProgressState, Task};
+use crate::domain::task::state::{Gate, ProgressState, StepState, Task};
 use crate::engine::{EngineHandle, Limits, World, start};
 use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
@@ -145,6 +145,10 @@ pub(super) struct Scene {
     pub(super) doubts: BTreeSet<EffectId>,
     /// The person allows the count for the whole plan, and says "stop" where a crash left doubt.
     pub(super) wary: bool,
+    /// The person takes the post over in the next life, if a crash left it under way, and then has it tried again.
+    pub(super) takes_over: bool,
+    /// The store of this life fails once and is mended; the person then says `resume` to the same process.
+    pub(super) mended: bool,
     /// The task's state as the last life's desk showed it.
     seen: Option<Task>,
 }
@@ -212,6 +216,8 @@ impl Scene {
             document,
             doubts: BTreeSet::new(),
             wary: false,
+            takes_over: false,
+            mended: false,
             seen: None,
         }
     }
@@ -253,7 +259,12 @@ impl Scene {
         let mut decided = 0;
         loop {
             if life.is_over() {
-                return End::Died;
+                if !std::mem::take(&mut self.mended) {
+                    return End::Died;
+                }
+                life.store.stop_after(u64::MAX);
+                let person = Actor { user: "ada".to_owned(), client: "terminal".to_owned() };
+                handle.act(person, Action::Resume { task: Which::TheOnlyOne }).await.unwrap();
             }
             let desk = desks.borrow_and_update().clone();
             let wish = match self.wish(&desk, &mut told, &mut decided) {
@@ -268,7 +279,7 @@ impl Scene {
             // Whoever asks a process that dies in the act gets no answer.
             let result = tokio::select! {
                 result = handle.act(person, wish.clone()) => result,
-                () = over(handle.desks(), life) => return End::Died,
+                () = over(handle.desks(), life) => continue,
             };
             if let Err(refusal) = result {
                 assert!(life.store.refused(), "{wish:?} was refused: {refusal:?}\n{:?}", shown(&handle.desk()));
@@ -299,6 +310,16 @@ impl Scene {
                 }
                 _ => Wish::Nothing,
             };
+        }
+        if let Some(post) = seen.task.steps.iter().find(|run| run.id.as_str() == "post") {
+            let step = post.id.clone();
+            if post.state == StepState::TakenOver {
+                return Wish::Act(Action::Retry { task, step: Some(step) });
+            }
+            if self.takes_over && post.state.is_under_way() && *decided == 0 {
+                self.takes_over = false;
+                return Wish::Act(Action::TakeOver { task, step });
+            }
         }
         let approved = seen.task.approval.as_ref().is_some_and(|approval| *decided < approval.seq);
         if approved {

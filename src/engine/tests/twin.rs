@@ -228,3 +228,42 @@ async fn a_no_to_what_a_crash_left_in_doubt_holds_although_the_command_is_allowe
     assert_eq!(scene.live(None, true).await, End::Finished);
     assert_eq!((scene.doubts.len(), scene.arena.runs("tools/tally")), (1, 0));
 }
+
+#[tokio::test]
+async fn a_store_that_works_again_lets_the_same_process_go_on() {
+    let undisturbed = undisturbed(Some(PLAN)).await;
+    let stops = undisturbed.journal.iter().enumerate().filter(|(_, event)| {
+        matches!(
+            event,
+            Event::Intended { what: Intent::Command { .. } | Intent::Outside { .. } | Intent::Model { .. }, .. }
+        )
+    });
+    for (at, event) in stops {
+        let mut scene = Scene::new(Some(PLAN));
+        scene.mended = true;
+        let stop = u64::try_from(at + 1).unwrap();
+        assert_eq!(scene.live(Some(stop), true).await, End::Finished, "{event:?}");
+        assert_eq!(scene.files(), undisturbed.files, "{event:?}");
+        same(&scene.projection().await, &undisturbed.projection, &format!("{event:?}"));
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_changes_hands_does_not_reach_outside_twice() {
+    let journal = undisturbed(Some(PLAN)).await.journal;
+    let is_post = |event: &Event| match event {
+        Event::Intended { what: Intent::Outside { command, .. }, .. } => command.argv == ["tools/post"],
+        _ => false,
+    };
+    let intent = journal.iter().position(is_post).unwrap() + 1;
+    // Its intent is the last event, with the post made and not made; then its result is.
+    for (stop, reach, doubts, gates) in [(intent, true, 1, 3), (intent, false, 1, 3), (intent + 1, true, 0, 1)] {
+        let mut scene = Scene::new(Some(PLAN));
+        scene.takes_over = true;
+        assert_eq!(scene.live(Some(u64::try_from(stop).unwrap()), reach).await, End::Died);
+        assert_eq!(scene.live(None, true).await, End::Finished);
+        let asks = |event: &&Event| matches!(event, Event::GateOpened { work, .. } if work.to_string() == "post");
+        let asked = scene.journal().await.iter().filter(asks).count();
+        assert_eq!((scene.arena.runs("tools/post"), scene.doubts.len(), asked), (1, doubts, gates), "{stop} {reach}");
+    }
+}
