@@ -38,7 +38,7 @@ impl Bench {
                     "`outline` the file and name the item; or use `replace`",
                 ));
             }
-            let after = if code.ends_with('\n') { code.to_owned() } else { format!("{code}\n") };
+            let after = matching::replace_whole(&text, code);
             return self.put(path, &text, after, mode, tools);
         };
         let given = tools.syntax.outline(&Source { path: path.clone(), text: code.into() });

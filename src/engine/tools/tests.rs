@@ -433,6 +433,34 @@ async fn imports_that_come_with_an_item_are_kept() {
 }
 
 #[tokio::test]
+async fn a_file_written_whole_keeps_its_manner() {
+    let mut told = String::new();
+    for (before, code) in [
+        ("a\n", "b\nc"),
+        ("a\r\nb\r\n", "b\nc\n"),
+        ("\u{feff}a\r\nb", "b\nc\n"),
+        ("a", "b\n"),
+        ("a\n", "\u{feff}b\n"),
+        ("", "b"),
+    ] {
+        let (files, mut bench) = (files(), Bench::default());
+        files.save("Cargo.toml", before);
+        let order =
+            Act::Edit { path: path("Cargo.toml"), symbol: None, place: Placement::Instead, code: code.to_owned() };
+        done(&mut bench, &files, order).await;
+        told.extend(bench.changed().iter().map(|changed| format!("{before:?} -> {:?}\n", changed.after.text())));
+    }
+    insta::assert_snapshot!(told, @r#"
+    "a\n" -> "b\nc\n"
+    "a\r\nb\r\n" -> "b\r\nc\r\n"
+    "\u{feff}a\r\nb" -> "\u{feff}b\r\nc"
+    "a" -> "b"
+    "a\n" -> "b\n"
+    "" -> "b\n"
+    "#);
+}
+
+#[tokio::test]
 async fn a_step_sees_one_version_of_a_file() {
     let (files, mut bench) = (files(), Bench::default());
     let first = done(&mut bench, &files, read("src/main.rs")).await;
