@@ -51,7 +51,15 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     let came = run
         .effect(Intent::Transform, request, 0, |_| async move {
             let over = overlay(&world, &merged).await.map_err(|refusal| fault(Cause::Conflict, refusal.to_string()))?;
-            transform(&world, over, rule_now, &plan, &id).await.map(|done| (done, None))
+            let done = transform(&world, over, rule_now, &plan, &id).await?;
+            for file in &done.files {
+                let reached = world.workspace.resolved(&file.path).await;
+                if reached != file.path && !plan.may_write(&id, reached.as_str()) {
+                    let message = format!("`{}` leads to `{reached}`, which this step may not write", file.path);
+                    return Err(fault(Cause::Policy, message));
+                }
+            }
+            Ok((done, None))
         })
         .await?;
     let transformed: Transformed = match came {
