@@ -441,23 +441,12 @@ impl Memory for NoMemory {
     }
 }
 
-/// Who is at the terminal: the user the system knows, else what the environment says.
+/// Who is at the terminal: the user the system knows, else what the environment says; anybody can set that.
 fn actor(environment: &Environment) -> Actor {
-    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
-    let user = named.or_else(user_of_process).unwrap_or_else(|| "unknown".to_owned());
+    let named = || ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| environment.get(name));
+    let user = host::user().or_else(|| named().map(str::to_owned));
+    let user = user.unwrap_or_else(|| rustix::process::getuid().as_raw().to_string());
     Actor { user, client: "terminal".to_owned() }
-}
-
-/// The name that the system's user table has for this process's user, or its number.
-fn user_of_process() -> Option<String> {
-    let id = rustix::process::getuid().as_raw().to_string();
-    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let name = table.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == id).then(|| name.to_owned())
-    });
-    Some(name.unwrap_or(id))
 }
 
 /// Logs go to a file, never to standard output (invariant 11). Without a file there are none.

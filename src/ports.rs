@@ -153,6 +153,14 @@ pub enum ReadRefusal {
     /// A symbolic link whose target lies outside the root.
     #[error("{0} is a link that leads out of the workspace")]
     Outside(WorkspacePath),
+    /// A link, or a path through one, to what no tool reads or writes.
+    #[error("{path} leads to {target}, which no tool reads or writes")]
+    Protected {
+        /// Which.
+        path: WorkspacePath,
+        /// Where it leads.
+        target: WorkspacePath,
+    },
     /// The operating system refused.
     #[error("{path} cannot be read: {reason}")]
     Failed {
@@ -198,6 +206,11 @@ pub trait Workspace: Send + Sync {
     fn list(&self) -> Fut<'_, Vec<Listed>>;
     /// What stands at a path. A path that names nothing is `Entry::Absent`, not an error.
     fn read<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, Result<Entry, ReadRefusal>>;
+    /// The path that a read or write of this one reaches, links followed; itself where there are none or nothing can be
+    /// said. Rights that hold for a name must hold for this too.
+    fn resolved<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, WorkspacePath> {
+        Box::pin(std::future::ready(path.clone()))
+    }
     /// Replaces `before` by `after`, or touches nothing. The displaced bytes are compared after the exchange, so that
     /// what somebody saved in between is not lost.
     fn write<'a>(

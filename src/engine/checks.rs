@@ -12,6 +12,7 @@ use crate::domain::agent::cut::one_line;
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command};
+use crate::domain::policy::paths;
 use crate::domain::task::event::{Cause, Event, Intent, Verdict};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
 use crate::domain::verify::{self, Evidence, FileErrors, Standing};
@@ -241,13 +242,21 @@ async fn look_at(
                 .collect();
             verify::judge(check, Evidence::Syntax(&files))
         }
-        Check::Search(_) => {
+        Check::Search(search) => {
             let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();
             let mut unread: Vec<(WorkspacePath, String)> = Vec::new();
             let listed = world.workspace.list().await.into_iter().map(|file| file.path);
             let made = view.keys().cloned();
             let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
             for path in all {
+                // The lines a search finds are told to the agent and the log. A search of the whole workspace means
+                // what may be read; where the plan names the place of a secret, "absent" cannot be said of it.
+                if let Some(why) = paths::secret(&path) {
+                    if !search.within.is_empty() {
+                        unread.push((path.clone(), format!("{path} is searched by no check ({why})")));
+                    }
+                    continue;
+                }
                 let entry = match view.get(&path) {
                     Some(entry) => Ok(entry.clone()),
                     None => world.workspace.read(&path).await,

@@ -9,6 +9,7 @@ use super::page::{page_name, study};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{edit, parse};
+use crate::domain::policy::paths;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::*;
@@ -88,12 +89,16 @@ pub(super) async fn open(
     Ok(Reply { task: id, message })
 }
 
-/// A place that is not there would be found out only by a model's guess.
+/// A place that is not there would be found out only by a model's guess; and what a goal names is shown to the planner.
 async fn check_place(owner: &Owner, goal: &Goal) -> Result<(), Refusal> {
     let next = "name a file of this workspace, relative to its root";
     let mut named: Vec<&WorkspacePath> = goal.references.iter().collect();
     named.extend(goal.place.as_ref().map(|place| &place.path));
     for path in named {
+        if let Some(why) = paths::secret(path) {
+            let message = format!("{path} is shown to no model ({why})");
+            return Err(refuse(RefusalKind::Policy, message, "leave it out, and say in the goal what of it matters"));
+        }
         match owner.world.workspace.read(path).await {
             Ok(Entry::Absent) => {
                 return Err(refuse(RefusalKind::NotFound, format!("there is no file {path}"), next));

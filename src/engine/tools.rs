@@ -149,6 +149,11 @@ impl Bench {
     /// A file's entry, if the step may read it and it is there.
     async fn readable(&mut self, path: &WorkspacePath, tools: &Tools<'_>) -> Result<Entry, ToolError> {
         let listed = self.listed(tools).await.contains_key(path);
+        let reached = tools.workspace.resolved(path).await;
+        if reached != *path {
+            let listed = self.listed(tools).await.contains_key(&reached);
+            tools.rights.may_read(&reached, listed)?;
+        }
         let allowed = tools.rights.may_read(path, listed);
         if is_secret(path) || listed {
             allowed.clone()?;

@@ -19,7 +19,7 @@ mod tests;
 
 pub use attach::Attached;
 pub use lock::Holder;
-pub use process::MARK;
+pub use process::{MARK, user};
 pub use state_dir::StateDir;
 
 use crate::desk::{Query, View};

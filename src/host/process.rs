@@ -10,6 +10,21 @@ use std::path::Path;
 /// sets it.
 pub const MARK: &str = "PLANWRIGHT_HOST";
 
+/// The name that the system's user table has for this process's user. `None` where the table is a directory service's:
+/// asking that takes the C library.
+pub fn user() -> Option<String> {
+    let id = rustix::process::getuid().as_raw().to_string();
+    name_in(&std::fs::read_to_string("/etc/passwd").unwrap_or_default(), &id).map(str::to_owned)
+}
+
+fn name_in<'a>(table: &'a str, id: &str) -> Option<&'a str> {
+    table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)? == id).then_some(name)
+    })
+}
+
 /// Where a process stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
@@ -109,4 +124,16 @@ pub(super) fn kill(_holder: &Holder) -> std::io::Result<bool> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_children(_holder: &Holder) -> usize {
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_in;
+
+    #[test]
+    fn a_user_is_known_by_number() {
+        let table = "root:x:0:0:root:/root:/bin/sh\n:x:7:7::/:\n# 8\nann:x:1000:0:Ann:/home/ann:/bin/sh\n";
+        let told = ["0", "1000", "7", "8", "x"].map(|id| name_in(table, id));
+        assert_eq!(told, [Some("root"), Some("ann"), None, None, None]);
+    }
 }

@@ -4,8 +4,9 @@
 //! up: what cannot be understood ends that connection, and so does an answer that finds its queue full. Updates are
 //! left out instead. Absent: deciding; requests go to the engine and the desk as they would from this process.
 
-use super::VERSION;
 use super::wire::{Answer, FRAME, FromHost, Lines, ToHost, encode, encode_answer};
+use super::{VERSION, process};
+use crate::domain::task::action::Actor;
 use crate::engine::{EngineHandle, Update};
 use crate::ports::Fut;
 use futures_util::FutureExt;
@@ -134,6 +135,7 @@ async fn listen(
             .try_send((encode_answer(id, answer)?, Some(debt)))
             .map_err(|_| io::Error::new(io::ErrorKind::WouldBlock, "it asks and does not read"))
     };
+    let user = process::user();
     let mut acts: FuturesUnordered<Fut<'_, (u64, Answer, Debt)>> = FuturesUnordered::new();
     let mut updates: Option<broadcast::Receiver<Update>> = None;
     loop {
@@ -144,6 +146,8 @@ async fn listen(
                     return Err(io::Error::new(io::ErrorKind::InvalidData, "it said hello twice"));
                 }
                 Some(ToHost::Act { id, actor, action }) => {
+                    // The socket tells whose process it is; what a message says of that is a claim.
+                    let actor = Actor { user: user.clone().unwrap_or(actor.user), ..actor };
                     let debt = owed.one();
                     let mut act: Fut<'_, _> = Box::pin(async move {
                         (id, engine.act(actor, action).await.map_or_else(Answer::Refusal, Answer::Reply), debt)

@@ -4,7 +4,7 @@
 //! (`binding`).
 
 use super::pages::Pages;
-use super::place::{failed, place};
+use super::place::{failed, place, resolved};
 use super::temporary::is_temporary;
 use super::{binding, write};
 use crate::domain::change::Entry;
@@ -128,6 +128,12 @@ impl Workspace for Disk {
         let own = path.clone();
         let work = self.blocking(move |root, _| read(root, &own));
         Box::pin(async move { work.await.unwrap_or_else(|error| Err(failed(path, error))) })
+    }
+
+    fn resolved<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, WorkspacePath> {
+        let own = path.clone();
+        let work = self.blocking(move |root, _| resolved(root, &root.join(own.as_str())));
+        Box::pin(async move { work.await.ok().flatten().unwrap_or_else(|| path.clone()) })
     }
 
     fn write<'a>(

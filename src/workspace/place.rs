@@ -5,6 +5,7 @@
 
 use crate::domain::change::Entry;
 use crate::domain::ids::WorkspacePath;
+use crate::domain::policy::paths::is_secret;
 use crate::ports::ReadRefusal;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use std::ffi::{OsStr, OsString};
@@ -31,7 +32,8 @@ pub(super) fn failed(path: &WorkspacePath, error: impl ToString) -> ReadRefusal 
     ReadRefusal::Failed { path: path.clone(), reason: error.to_string() }
 }
 
-/// The place of a path, following a final link to its target; `None` if a parent is missing.
+/// The place of a path, following a final link to its target; `None` if a parent is missing. A link to a secret, to
+/// git's own files or to ours is refused.
 pub(super) fn place(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, ReadRefusal> {
     let full = root.join(path.as_str());
     let linked = full.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
@@ -39,6 +41,7 @@ pub(super) fn place(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, 
     let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
         return Err(ReadRefusal::Outside(path.clone()));
     };
+    unprotected(root, path, &full)?;
     let parent = match parent.canonicalize() {
         Ok(parent) => parent,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -82,6 +85,26 @@ pub(super) fn open_dir(root: &Path, dir: &Path, name: &OsStr) -> rustix::io::Res
         rustix::fs::open(dir, flags, Mode::empty())?
     };
     Ok(Place { dir: fd, dir_path: dir.to_owned(), name: name.to_owned() })
+}
+
+/// Where a path leads below the root, as far as it exists; the rest of it as written.
+pub(super) fn resolved(root: &Path, full: &Path) -> Option<WorkspacePath> {
+    let (part, found) = full.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)))?;
+    let rest = full.strip_prefix(part).ok()?;
+    // joining nothing would end the path in a slash
+    let all = if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+    super::disk::relative(root, &all)
+}
+
+/// Refuses what is secret where a link leads. What its own name says is for callers to judge: they know for whom they
+/// ask.
+pub(super) fn unprotected(root: &Path, path: &WorkspacePath, full: &Path) -> Result<(), ReadRefusal> {
+    match resolved(root, full) {
+        Some(target) if target != *path && is_secret(&target) => {
+            Err(ReadRefusal::Protected { path: path.clone(), target })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn link_reason(error: &std::io::Error) -> String {

@@ -245,6 +245,36 @@ fn a_file_with_two_names_keeps_both() {
 }
 
 #[test]
+fn a_link_to_a_secret_or_to_git_is_neither_read_nor_written() {
+    let ground = ground();
+    ground.put(".env", "TOKEN=1");
+    ground.put(".git/hooks/sample", "old");
+    ground.put("src/a.rs", "a");
+    ground.put("docs/b.md", "b");
+    for (target, link) in [("../.env", "src/u.rs"), ("../.git", "src/dir"), ("../docs", "src/more")] {
+        symlink(target, ground.root.join(link)).unwrap();
+    }
+    let disk = ground.disk();
+    for name in ["src/u.rs", "src/dir/hooks/sample", "src/dir/hooks/pre-commit", "src/dir/new/hook"] {
+        assert!(matches!(read(&disk, name), Err(ReadRefusal::Protected { .. })), "{name}");
+        let found = match name {
+            "src/u.rs" => file("TOKEN=1"),
+            "src/dir/hooks/sample" => file("old"),
+            _ => Entry::Absent,
+        };
+        for after in [file("new"), Entry::Absent] {
+            let done = run(disk.write(&path(name), &found, &after));
+            assert!(matches!(done, Err(WriteRefusal::Unreadable(ReadRefusal::Protected { .. }))), "{name}: {done:?}");
+        }
+    }
+    assert!(!ground.root.join(".git/new").exists());
+    let told: Vec<String> = ["src/a.rs", "src/u.rs", "src/more/b.md", "src/more/x/new.md", "none/at/all"]
+        .map(|name| run(disk.resolved(&path(name))).to_string())
+        .into();
+    assert_eq!(told, ["src/a.rs", ".env", "docs/b.md", "docs/x/new.md", "none/at/all"]);
+}
+
+#[test]
 fn a_link_inside_is_read_and_written_through_and_one_outside_is_refused() {
     let ground = ground();
     ground.put("real/a.rs", "old");

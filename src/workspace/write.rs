@@ -12,7 +12,7 @@
 //! to another one; an exchange would cut the links or change the owner. A kill in the middle leaves a torn file; the
 //! caller has journaled both texts. Absent: journaling, and asking.
 
-use super::place::{Place, failed, inside_as_far_as_it_goes, place, read_file};
+use super::place::{Place, failed, inside_as_far_as_it_goes, place, read_file, unprotected};
 use crate::domain::change::Entry;
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::ports::{ReadRefusal, WriteRefusal};
@@ -97,6 +97,7 @@ fn place_of_link(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, Rea
     if !parent.starts_with(root) {
         return Err(outside());
     }
+    unprotected(root, path, &parent.join(name))?;
     super::place::open_dir(root, &parent, name).map(Some).map_err(|error| failed(path, error))
 }
 

@@ -133,7 +133,7 @@ fn shell(project: &Project, script: &str) -> (String, i32) {
             None => command.env_remove(name),
         };
     }
-    command.env_remove("PLANWRIGHT_CONFIG").env("XDG_CONFIG_HOME", &project.state).env("USER", "you");
+    command.env_remove("PLANWRIGHT_CONFIG").env("XDG_CONFIG_HOME", &project.state);
     command.env("PATH", std::env::join_paths(path).unwrap());
     for (name, value) in [("NAME", "you"), ("EMAIL", "you@example.org")] {
         command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
@@ -143,9 +143,10 @@ fn shell(project: &Project, script: &str) -> (String, i32) {
 }
 
 /// Whether a recorded line is a line that was said: `…` stands for anything, `k3xf` for the task's id, which is new
-/// each time, and a revision's digest for any, because it covers the versions in force.
+/// each time, `by you` for whoever runs this, and a revision's digest for any, because it covers the versions in force.
 fn same(recorded: &str, said: &str) -> bool {
     let exact = regex::escape(recorded.trim_end()).replace('…', ".*").replace("k3xf", "[a-z0-9]{4}");
+    let exact = exact.replace(" by you ", " by [^ ]+ ");
     let digest = regex::Regex::new("(r[0-9]+)\\\\-[0-9a-f]{12}").unwrap();
     let pattern = digest.replace_all(&exact, "$1-[0-9a-f]{12}");
     regex::Regex::new(&format!("^{pattern}$")).unwrap().is_match(said.trim_end())

@@ -18,8 +18,6 @@ use std::collections::BTreeMap;
 const REPAIR_ROUNDS: u32 = 2;
 /// New attempts, where the plan says nothing (B5).
 const RETRIES: u32 = 2;
-/// Seconds a command may take, where the plan says nothing (B5).
-const COMMAND_SECONDS: u64 = 600;
 
 /// What is in force besides the plan, and is approved with it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -133,8 +131,8 @@ pub struct StepRules {
     pub repair: u32,
     /// New attempts after a failure.
     pub retry: Retry,
-    /// Seconds a command of it may take.
-    pub timeout: u64,
+    /// Seconds a command of it may take; `None` = the configured limit.
+    pub timeout: Option<u64>,
     /// What a failure does to the task.
     pub on_failure: OnFailure,
     /// It reaches outside: own gate, own key.
@@ -150,11 +148,6 @@ impl StepRules {
     pub fn write_rule(&self, path: &str) -> Option<&WriteRule> {
         let exact = self.write.iter().find(|rule| rule.pattern == path);
         exact.or_else(|| self.write.iter().find(|rule| rule.matches(path)))
-    }
-
-    /// Whether its model may start this command.
-    pub fn may_start(&self, command: &Command) -> bool {
-        self.commands.iter().any(|pattern| pattern.matches(&command.argv))
     }
 }
 
@@ -349,7 +342,7 @@ fn rules(step: &Step, contract: &Contract) -> StepRules {
         checks,
         repair: step.repair.unwrap_or(REPAIR_ROUNDS),
         retry: step.retry.clone().unwrap_or(Retry { times: RETRIES, every: None }),
-        timeout: step.timeout.unwrap_or(COMMAND_SECONDS),
+        timeout: step.timeout,
         on_failure: step.on_failure,
         outside,
         repeatable: !outside && (by_kind || step.effect == EffectSetting::Repeatable),

@@ -28,7 +28,7 @@ impl ApprovedPlan {
 
     /// Wall time of a command of the step; `most` where the plan says nothing of its own.
     pub fn timeout(&self, id: &StepId, most: Duration) -> Duration {
-        let said = self.step(id).and_then(|step| step.timeout);
+        let said = self.enforcement(id).and_then(|rules| rules.timeout);
         said.map_or(most, Duration::from_secs)
     }
 
@@ -60,7 +60,7 @@ impl ApprovedPlan {
         let write = write
             .map(|rule| WriteRight { glob: rule.pattern.clone(), new: rule.new, focus: rule.focus.clone() })
             .collect();
-        let read = self.step(id).map(|step| step.read.clone()).unwrap_or_default();
+        let read = rules.read.patterns().to_vec();
         let tools = if rules.tools.is_empty() { tools } else { rules.tools.clone() };
         Rights { write, read, allow: rules.commands.clone(), tools }
     }

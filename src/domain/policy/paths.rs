@@ -4,7 +4,7 @@
 //! its text alone. Absent: looking at the disk; whether a file exists or is ignored comes in as an argument.
 
 use crate::domain::ids::WorkspacePath;
-use crate::domain::plan::{Command, CommandPattern};
+use crate::domain::plan::{Command, CommandPattern, Globs};
 use crate::domain::policy::commands;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 pub struct Rights {
     /// The write set.
     pub write: Vec<WriteRight>,
-    /// What may be read beyond the write set; empty means the workspace's unignored files.
+    /// What may be read beyond the write set, as paths, folders or globs; empty means the workspace's unignored files.
     pub read: Vec<String>,
     /// Commands the `run` tool may start.
     pub allow: Vec<CommandPattern>,
@@ -100,12 +100,11 @@ const SAMPLES: &str = "**/.env.{example,sample,template,dist,defaults}";
 /// Why this path is never read or written by a tool; `None` for an ordinary one.
 pub fn secret(path: &WorkspacePath) -> Option<&'static str> {
     static SET: LazyLock<(GlobSet, GlobSet)> =
-        LazyLock::new(|| (globs(SECRETS.iter().map(|(glob, _)| *glob)), globs([SAMPLES])));
+        LazyLock::new(|| (rows(SECRETS.iter().map(|(glob, _)| *glob)), rows([SAMPLES])));
     let lower = path.as_str().to_lowercase();
     let (secrets, samples) = &*SET;
-    // two globs of the set for each row, see `globs`
     let first = secrets.matches(&lower).into_iter().min()?;
-    if samples.is_match(&lower) { None } else { SECRETS.get(first / 2).map(|(_, why)| *why) }
+    if samples.is_match(&lower) { None } else { SECRETS.get(first).map(|(_, why)| *why) }
 }
 
 /// What a check may measure by (F8): why a change of this path is marked for the reviewer.
@@ -127,10 +126,9 @@ const MEASURES: &[(&str, &str)] = &[
 
 /// Why a change of this path may change what a check measures by; `None` for an ordinary one.
 pub fn measure(path: &WorkspacePath) -> Option<&'static str> {
-    static SET: LazyLock<GlobSet> = LazyLock::new(|| globs(MEASURES.iter().map(|(glob, _)| *glob)));
+    static SET: LazyLock<GlobSet> = LazyLock::new(|| rows(MEASURES.iter().map(|(glob, _)| *glob)));
     let first = SET.matches(path.as_str()).into_iter().min()?;
-    // two globs of the set for each row, see `globs`
-    MEASURES.get(first / 2).map(|(_, why)| *why)
+    MEASURES.get(first).map(|(_, why)| *why)
 }
 
 /// Whether `secret` has a reason.
@@ -138,23 +136,16 @@ pub fn is_secret(path: &WorkspacePath) -> bool {
     secret(path).is_some()
 }
 
-/// Whether a glob of a plan covers a path: equal, below it when it ends in `/`, or by pattern with `/` kept apart. A
-/// pattern that is none covers nothing but itself.
+/// Whether a path of a write set covers a path, as the plan's own table reads it.
 pub fn covers(glob: &str, path: &WorkspacePath) -> bool {
-    globs([glob]).is_match(path.as_str())
+    Globs::files(&[glob.to_owned()]).matches(path.as_str())
 }
 
-/// Globs as `covers` reads them, compiled once. Each stands twice in the set: as written (`src/[id].rs` is a file name too) and as a pattern.
-pub fn globs<'a>(all: impl IntoIterator<Item = &'a str>) -> GlobSet {
+/// The globs of a table of this module; one is at the place of its row.
+fn rows<'a>(all: impl IntoIterator<Item = &'a str>) -> GlobSet {
     let mut set = GlobSetBuilder::new();
-    for glob in all {
-        let written = globset::escape(glob);
-        let pattern = if glob.ends_with('/') { format!("{}**", globset::escape(glob)) } else { glob.to_owned() };
-        for text in [written.as_str(), pattern.as_str()] {
-            if let Ok(built) = GlobBuilder::new(text).literal_separator(true).build() {
-                set.add(built);
-            }
-        }
+    for glob in all.into_iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok()) {
+        set.add(glob);
     }
     set.build().unwrap_or_default()
 }
@@ -162,13 +153,26 @@ pub fn globs<'a>(all: impl IntoIterator<Item = &'a str>) -> GlobSet {
 /// What a step may read, compiled once for walks over many files.
 #[derive(Clone, Debug)]
 pub struct Reach {
-    read: Option<GlobSet>,
+    named: Option<Named>,
 }
 
 impl Reach {
     /// Whether an unignored file may be read.
     pub fn holds(&self, path: &WorkspacePath) -> bool {
-        self.read.as_ref().is_none_or(|read| read.is_match(path.as_str())) && !is_secret(path)
+        self.named.as_ref().is_none_or(|named| named.holds(path)) && !is_secret(path)
+    }
+}
+
+/// What the plan names for a step: what it writes it may read too.
+#[derive(Clone, Debug)]
+struct Named {
+    write: Globs,
+    read: Globs,
+}
+
+impl Named {
+    fn holds(&self, path: &WorkspacePath) -> bool {
+        self.write.matches(path.as_str()) || self.read.matches(path.as_str())
     }
 }
 
@@ -210,7 +214,7 @@ impl Rights {
                 instead: "go on without it; ask the person for the one fact you need".to_owned(),
             });
         }
-        if (self.read.is_empty() && listed) || self.named().is_match(path.as_str()) {
+        if (self.read.is_empty() && listed) || self.named().holds(path) {
             Ok(())
         } else if self.read.is_empty() {
             Err(Refusal::wider(format!("`{path}` is ignored by the workspace, and the plan does not name it")))
@@ -221,11 +225,12 @@ impl Rights {
 
     /// The same for unignored files, compiled once.
     pub fn reach(&self) -> Reach {
-        Reach { read: (!self.read.is_empty()).then(|| self.named()) }
+        Reach { named: (!self.read.is_empty()).then(|| self.named()) }
     }
 
-    fn named(&self) -> GlobSet {
-        globs(self.write.iter().map(|right| right.glob.as_str()).chain(self.read.iter().map(String::as_str)))
+    fn named(&self) -> Named {
+        let write: Vec<String> = self.write.iter().map(|right| right.glob.clone()).collect();
+        Named { write: Globs::files(&write), read: Globs::folders(&self.read) }
     }
 
     /// May the `run` tool start this argument vector? By the allow-list of the approved plan alone.
@@ -352,9 +357,13 @@ mod tests {
         assert!(open.may_read(&path("README.md"), true).is_ok());
         assert!(open.may_read(&path("target/x"), false).is_err());
         assert!(open.may_read(&path("src/net/gen.rs"), false).is_ok(), "the plan names it");
-        let narrow = Rights { read: vec!["docs/".to_owned()], ..rights() };
-        assert!(narrow.may_read(&path("docs/a.md"), false).is_ok());
-        assert!(narrow.may_read(&path("README.md"), true).is_err());
+        for folder in ["docs/", "docs", "./docs", "docs/**", "do*"] {
+            let narrow = Rights { read: vec![folder.to_owned()], ..rights() };
+            assert!(narrow.may_read(&path("docs/a.md"), false).is_ok(), "{folder}");
+            assert!(narrow.reach().holds(&path("docs/deep/a.md")), "{folder}");
+            assert!(narrow.may_read(&path("README.md"), true).is_err(), "{folder}");
+            assert!(!narrow.reach().holds(&path("README.md")), "{folder}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::engine::world::World;
 use crate::ports::{FileEdits, ReadRefusal, Source};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a rule gave, with the texts it was given: the journal has all of it, so that going through the step again
@@ -50,7 +51,15 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     let came = run
         .effect(Intent::Transform, request, 0, |_| async move {
             let over = overlay(&world, &merged).await.map_err(|refusal| fault(Cause::Conflict, refusal.to_string()))?;
-            transform(&world, over, rule_now, &plan, &id).await.map(|done| (done, None))
+            let done = transform(&world, over, rule_now, &plan, &id).await?;
+            for file in &done.files {
+                let reached = world.workspace.resolved(&file.path).await;
+                if reached != file.path && !plan.may_write(&id, reached.as_str()) {
+                    let message = format!("`{}` leads to `{reached}`, which this step may not write", file.path);
+                    return Err(fault(Cause::Policy, message));
+                }
+            }
+            Ok((done, None))
         })
         .await?;
     let transformed: Transformed = match came {
@@ -84,9 +93,6 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     if !left.is_empty() {
         summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
     }
-    if !unread.is_empty() {
-        summary.push_str(&format!("; not looked at: {}", unread.join("; ")));
-    }
     finish(run, step, setting, summary).await
 }
 
@@ -104,18 +110,20 @@ async fn transform(
     if let Rule::Template { source, to, values } = &rule {
         return template(world, &over, source, to, values).await;
     }
-    let listed = world.workspace.list().await;
+    let listed = world.workspace.list().await.into_iter().map(|file| file.path);
+    // No disk lists what earlier steps make.
+    let all: BTreeSet<WorkspacePath> = listed.chain(over.keys().cloned()).collect();
     let (mut sources, mut unread) = (Vec::new(), Vec::new());
     let mut entries = Vec::new();
     // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
     // than the texts it changes.
     let whole = matches!(rule, Rule::Rename { .. });
-    for file in listed {
-        let own = plan.may_write(id, file.path.as_str());
-        if !(whole || own) || paths::is_secret(&file.path) {
+    for path in all {
+        let own = plan.may_write(id, path.as_str());
+        if !(whole || own) || paths::is_secret(&path) {
             continue;
         }
-        let user = match world.workspace.read(&file.path).await {
+        let user = match world.workspace.read(&path).await {
             Ok(user) => user,
             // What is no text is not what a rule could change.
             Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
@@ -124,10 +132,10 @@ async fn transform(
                 continue;
             }
         };
-        let base = over.get(&file.path).cloned().unwrap_or_else(|| user.clone());
+        let base = over.get(&path).cloned().unwrap_or_else(|| user.clone());
         if let Entry::File { text, .. } = &base {
-            sources.push(Source { path: file.path.clone(), text: text.clone() });
-            entries.push((file.path, user, base));
+            sources.push(Source { path: path.clone(), text: text.clone() });
+            entries.push((path, user, base));
         }
     }
     let syntax = world.clone();

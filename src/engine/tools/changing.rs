@@ -38,7 +38,7 @@ impl Bench {
                     "`outline` the file and name the item; or use `replace`",
                 ));
             }
-            let after = if code.ends_with('\n') { code.to_owned() } else { format!("{code}\n") };
+            let after = matching::replace_whole(&text, code);
             return self.put(path, &text, after, mode, tools);
         };
         let given = tools.syntax.outline(&Source { path: path.clone(), text: code.into() });
@@ -89,7 +89,7 @@ impl Bench {
         text: &str,
         tools: &Tools<'_>,
     ) -> Result<ToolResult, ToolError> {
-        tools.rights.may_write(path, false)?;
+        may_write(path, false, tools).await?;
         if self.entry(path, tools).await? != Entry::Absent {
             return Err(ToolError::new(format!("`{path}` exists"), "change it with `edit` or `replace`"));
         }
@@ -103,7 +103,7 @@ impl Bench {
         to: &WorkspacePath,
         tools: &Tools<'_>,
     ) -> Result<ToolResult, ToolError> {
-        tools.rights.may_write(to, false)?;
+        may_write(to, false, tools).await?;
         let (text, mode) = self.writable(from, tools).await?;
         if self.entry(to, tools).await? != Entry::Absent {
             return Err(ToolError::new(format!("`{to}` exists"), "choose another name"));
@@ -121,7 +121,7 @@ impl Bench {
 
     /// Text and mode of an existing file that the step may write.
     async fn writable(&mut self, path: &WorkspacePath, tools: &Tools<'_>) -> Result<(String, u32), ToolError> {
-        tools.rights.may_write(path, true)?;
+        may_write(path, true, tools).await?;
         match self.entry(path, tools).await? {
             Entry::File { text, mode } => Ok((text.to_string(), mode)),
             Entry::Absent => {
@@ -156,6 +156,13 @@ impl Bench {
             _ => format!("{path} is changed; it has {now} lines now, {old} before\n"),
         }))
     }
+}
+
+/// Whether the step may write a path, by its name and by where links lead it.
+async fn may_write(path: &WorkspacePath, exists: bool, tools: &Tools<'_>) -> Result<(), ToolError> {
+    tools.rights.may_write(path, exists)?;
+    tools.rights.may_write(&tools.workspace.resolved(path).await, exists)?;
+    Ok(())
 }
 
 /// Lines with syntax errors that the text before did not have.

@@ -7,6 +7,8 @@ use crate::domain::agent::order::{Pair, Placement, ToolError};
 use crate::domain::change::matcher::{self, EditRefusal, EditRequest, Edited, RefusalKind};
 use std::ops::Range;
 
+/// The byte order mark.
+const MARK: &str = "\u{feff}";
 /// Lines shown on both sides of the region that a search nearly matched.
 const AROUND: usize = 3;
 
@@ -15,10 +17,25 @@ pub(super) fn replace_item(text: &str, item: Range<usize>, new_item: &str) -> Re
     edited(text, &EditRequest::Symbol { range: item, item: new_item.to_owned() })
 }
 
+/// A whole new text in the manner of the old one: its byte order mark, its line endings, its last line's end (C4). An
+/// empty file has no manner yet.
+pub(super) fn replace_whole(text: &str, new: &str) -> String {
+    let mark = if text.starts_with(MARK) { MARK } else { "" };
+    let ending = ending_of(text);
+    let body = with_ending(bare(new), ending);
+    let body = body.strip_suffix(ending).unwrap_or(&body);
+    let last = if bare(text).is_empty() || text.ends_with('\n') { ending } else { "" };
+    format!("{mark}{body}{last}")
+}
+
 /// The text with every pair replaced, or none.
 pub(super) fn replace_pairs(text: &str, pairs: &[Pair]) -> Result<String, ToolError> {
     let pairs = pairs.iter().map(|pair| matcher::Pair { search: pair.search.clone(), replace: pair.replace.clone() });
     edited(text, &EditRequest::Pairs(pairs.collect()))
+}
+
+fn bare(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 fn edited(text: &str, request: &EditRequest) -> Result<String, ToolError> {

@@ -9,7 +9,7 @@ use crate::domain::agent::cut::{self, Limit};
 use crate::domain::agent::order::*;
 use crate::domain::change::Entry;
 use crate::domain::ids::WorkspacePath;
-use crate::domain::policy::paths::globs;
+use crate::domain::plan::Globs;
 use crate::domain::symbols::{FileSymbols, Symbol, SymbolKind};
 use crate::ports::Source;
 use regex::RegexBuilder;
@@ -255,15 +255,8 @@ fn line_of(symbol: &Symbol, text: &str) -> String {
 
 /// A test whether a path lies in a folder or matches a glob, as models write them.
 pub(super) fn inside(within: Option<&str>) -> impl Fn(&WorkspacePath) -> bool {
-    let within = within.map_or("", |within| within.trim_start_matches("./"));
-    let folder = within.trim_end_matches('/').to_owned();
-    let set = globs([within]);
-    move |path| {
-        let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-        matches!(folder.as_str(), "" | ".")
-            || path.as_str().strip_prefix(&folder).is_some_and(below)
-            || set.is_match(path.as_str())
-    }
+    let within = within.filter(|within| !within.is_empty()).map(|within| Globs::folders(&[within.to_owned()]));
+    move |path| within.as_ref().is_none_or(|within| within.matches(path.as_str()))
 }
 
 /// The folder under which a file is counted: one level below what was asked for.

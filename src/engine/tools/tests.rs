@@ -48,6 +48,10 @@ impl Workspace for Files {
         };
         Box::pin(async move { entry })
     }
+    fn resolved<'a>(&'a self, given: &'a WorkspacePath) -> Fut<'a, WorkspacePath> {
+        let target = given.as_str().strip_prefix("src/new/link-").map(path);
+        Box::pin(async move { target.unwrap_or_else(|| given.clone()) })
+    }
     fn write<'a>(&'a self, _: &'a WorkspacePath, _: &'a Entry, _: &'a Entry) -> Fut<'a, Result<(), WriteRefusal>> {
         panic!("the bench writes nothing of the user's")
     }
@@ -429,6 +433,55 @@ async fn imports_that_come_with_an_item_are_kept() {
     src/new/a.rs is changed; it has 6 lines now, 4 before
     only `a` was taken from the fence (and imports, where the file has its own); the rest was left out
     "use std::fs;\r\nuse std::io;\r\n\r\nfn a() -> io::Result<()> {\r\n    fs()\r\n}\r\n"
+    "#);
+}
+
+#[tokio::test]
+async fn a_link_opens_nothing_that_its_target_does_not() {
+    let (files, mut bench) = (files(), Bench::default());
+    let create = |name: &str| Act::Create { path: path(name), text: "a\n".to_owned() };
+    let mut refused = Vec::new();
+    for order in [
+        read("src/new/link-.env"),
+        read("src/new/link-target"),
+        create("src/new/link-other.rs"),
+        Act::Delete { path: path("src/new/link-main.rs") },
+    ] {
+        refused.push(done(&mut bench, &files, order).await.split(" / ").next().unwrap_or("").to_owned());
+    }
+    insta::assert_snapshot!(refused.join("\n"), @"
+    ! `.env` is not read by any tool (environment secrets)
+    ! `target` is ignored by the workspace, and the plan does not name it
+    ! `other.rs` is outside the write set of this step, which is `src/lib.rs`, `src/new/*.rs`, `Cargo.toml`
+    ! `main.rs` is outside the write set of this step, which is `src/lib.rs`, `src/new/*.rs`, `Cargo.toml`
+    ");
+}
+
+#[tokio::test]
+async fn a_file_written_whole_keeps_its_manner() {
+    let mut told = String::new();
+    for (before, code) in [
+        ("a\n", "b\nc"),
+        ("a\r\nb\r\n", "b\nc\n"),
+        ("\u{feff}a\r\nb", "b\nc\n"),
+        ("a", "b\n"),
+        ("a\n", "\u{feff}b\n"),
+        ("", "b"),
+    ] {
+        let (files, mut bench) = (files(), Bench::default());
+        files.save("Cargo.toml", before);
+        let order =
+            Act::Edit { path: path("Cargo.toml"), symbol: None, place: Placement::Instead, code: code.to_owned() };
+        done(&mut bench, &files, order).await;
+        told.extend(bench.changed().iter().map(|changed| format!("{before:?} -> {:?}\n", changed.after.text())));
+    }
+    insta::assert_snapshot!(told, @r#"
+    "a\n" -> "b\nc\n"
+    "a\r\nb\r\n" -> "b\r\nc\r\n"
+    "\u{feff}a\r\nb" -> "\u{feff}b\r\nc"
+    "a" -> "b"
+    "a\n" -> "b\n"
+    "" -> "b\n"
     "#);
 }
 

@@ -50,7 +50,7 @@ fn the_tables_say_what_is_enforced() {
         let commands: Vec<_> = rules.commands.iter().map(super::render::pattern).collect();
         let _ = writeln!(
             out,
-            "{} write {write:?} after {before:?} review {} checks {checks:?} commands {commands:?} repair {} retry {} timeout {} outside {} repeatable {}",
+            "{} write {write:?} after {before:?} review {} checks {checks:?} commands {commands:?} repair {} retry {} timeout {:?} outside {} repeatable {}",
             rules.id,
             rules.waits_review,
             rules.repair,
@@ -61,10 +61,10 @@ fn the_tables_say_what_is_enforced() {
         );
     }
     insta::assert_snapshot!(out, @r#"
-    policy write ["src/net/retry.rs+", "src/net/client.rs", "src/net/mod.rs"] after [] review false checks ["`cargo check -p net`"] commands ["`cargo check -p net`"] repair 2 retry 2 timeout 600 outside false repeatable true
-    tests write ["tests/net.rs"] after ["policy"] review false checks ["`cargo test -p net`, with `RUST_LOG=off`"] commands ["`cargo test -p net`"] repair 2 retry 2 timeout 600 outside false repeatable true
-    look write [] after ["tests"] review false checks [] commands [] repair 2 retry 2 timeout 600 outside false repeatable false
-    announce write [] after ["look"] review true checks [] commands [] repair 2 retry 2 timeout 600 outside true repeatable false
+    policy write ["src/net/retry.rs+", "src/net/client.rs", "src/net/mod.rs"] after [] review false checks ["`cargo check -p net`"] commands ["`cargo check -p net`"] repair 2 retry 2 timeout None outside false repeatable true
+    tests write ["tests/net.rs"] after ["policy"] review false checks ["`cargo test -p net`, with `RUST_LOG=off`"] commands ["`cargo test -p net`"] repair 2 retry 2 timeout None outside false repeatable true
+    look write [] after ["tests"] review false checks [] commands [] repair 2 retry 2 timeout None outside false repeatable false
+    announce write [] after ["look"] review true checks [] commands [] repair 2 retry 2 timeout None outside true repeatable false
     "#);
     let policy = &normal.tables.steps[0];
     assert!(policy.write_rule("src/net/client.rs").unwrap().focus.as_deref() == Some("Client::send"));
