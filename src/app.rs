@@ -70,6 +70,8 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
         return end_host(&site, io).await;
     }
     let house = site.house();
+    // Until this process ends: nobody becomes host of what is being removed.
+    let _unhosted = if parsed.removes() { Some(host::keep_unhosted(&site.state)?) } else { None };
     let running = Hosted::default();
     let exit = cli::serve(parsed, io, &house, async || {
         let handle = Mutex::new(join(&site, &running).await?);
@@ -164,11 +166,11 @@ impl Site {
             here: Here { cwd: self.cwd.clone(), root: self.disk.root().to_path_buf() },
             settings: settings.collect(),
             kept: vec![
-                kept("journal, payloads, approvals and log of this workspace", self.state.folder().to_path_buf()),
                 kept("copies for checks and the symbol index of this workspace", self.cache()),
                 kept("task folders in the workspace", self.disk.root().join(".planwright")),
+                // Last: the lock is in it, which keeps hosts away from the others.
+                kept("journal, payloads, approvals and log of this workspace", self.state.folder().to_path_buf()),
             ],
-            held_by: host::holder(&self.state).filter(|holder| holder.lives()).map(|holder| holder.describe()),
             schemas,
         }
     }
@@ -233,8 +235,7 @@ async fn join(site: &Arc<Site>, running: &Hosted) -> Result<Handle, Refusal> {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.
-            if let Some(former) = former.filter(|former| !former.lives()) {
-                let marker = format!("{}:{}", former.pid, former.started.unwrap_or(0));
+            for marker in former.map(|former| former.left_behind()).unwrap_or_default() {
                 let ended = tokio::task::spawn_blocking(move || arena::end_leftovers(&marker)).await.unwrap_or(0);
                 if ended > 0 {
                     tracing::info!(ended, "ended commands that a dead host had left");

@@ -1,7 +1,7 @@
 //! What planwright keeps where, and removing it.
 //!
-//! Invariant: only what is listed is removed, only on `--yes`, and nothing while a process works on it; a link is
-//! removed, never what it leads to. Absent: knowing the places; `app` hands them in.
+//! Invariant: only what is listed is removed, in its order and only on `--yes`; a link is removed, never what it leads
+//! to. Absent: knowing the places, and keeping hosts away; `app` does both.
 
 use super::render::{Paper, Tone};
 use serde::Serialize;
@@ -47,7 +47,17 @@ pub fn clean(kept: &[Kept], remove: bool) -> Vec<Found> {
 }
 
 fn remove_at(path: &Path) -> std::io::Result<()> {
-    if path.symlink_metadata()?.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
+    if !path.symlink_metadata()?.is_dir() {
+        return std::fs::remove_file(path);
+    }
+    // Out of the way in one step: a process that starts meanwhile makes its own folder there and loses nothing.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = path.with_file_name(format!("{name}.removed-{}", std::process::id()));
+    match std::fs::rename(path, &aside) {
+        Ok(()) => std::fs::remove_dir_all(aside),
+        // A mount point, or a parent folder of somebody else: where it is.
+        Err(_) => std::fs::remove_dir_all(path),
+    }
 }
 
 /// Bytes of the files below, links not followed; what cannot be read counts nothing.

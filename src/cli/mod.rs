@@ -61,8 +61,6 @@ pub struct House {
     pub settings: Vec<doctor::Setting>,
     /// What planwright keeps where.
     pub kept: Vec<clean::Kept>,
-    /// The process that is host of this workspace, if there is one: nothing is removed under its hands.
-    pub held_by: Option<String>,
     /// By name: `plan`, `config`, `tools`.
     pub schemas: BTreeMap<String, serde_json::Value>,
 }

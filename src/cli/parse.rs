@@ -33,6 +33,11 @@ impl Parsed {
         self.switches.get(name).and_then(|values| values.last()).map(String::as_str)
     }
 
+    /// It removes what planwright keeps: no host may be at work meanwhile, which its caller sees to.
+    pub fn removes(&self) -> bool {
+        self.verb == Verb::Clean && self.has("yes")
+    }
+
     /// What is needed to serve it.
     pub fn needs(&self) -> Needs {
         match self.verb {

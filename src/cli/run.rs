@@ -85,13 +85,7 @@ async fn run(parsed: &Parsed, port: &dyn Port, io: &mut Terminal, house: &House)
 }
 
 fn clean(parsed: &Parsed, io: &mut Terminal, house: &House) -> Exit {
-    let remove = parsed.has("yes");
-    if let (true, Some(holder)) = (remove, &house.held_by) {
-        let message = format!("{holder} works in this workspace; nothing was removed");
-        let next = "end it, then run planwright clean --yes";
-        return say_error(io, "held", &message, next, parsed.json, Exit::Failed);
-    }
-    let found = super::clean::clean(&house.kept, remove);
+    let found = super::clean::clean(&house.kept, parsed.removes());
     show(io, parsed.json, found.as_slice(), super::clean::render);
     if found.iter().any(|found| found.problem.is_some()) { Exit::Failed } else { Exit::Done }
 }

@@ -62,14 +62,15 @@ pub(super) async fn probe(owner: &mut Owner, id: &TaskId) -> Result<bool, StoreF
         probed && !case.live.contains_key(&effect.id.work) && !asked(effect)
     });
     let Some(effect) = doubtful.cloned() else { return Ok(false) };
-    let Intent::Outside { command, probe: Some(probe), .. } = &effect.what else { return Ok(false) };
+    let Intent::Outside { command, probe: Some(probe), key, .. } = &effect.what else { return Ok(false) };
     let order = RunOrder {
         task: id.clone(),
         effect: effect.id.clone(),
         command: probe.clone(),
         stage: Stage::Workspace,
         timeout: PROBE_TIME,
-        key: None,
+        // It asks whether exactly this effect happened.
+        key: Some(key.clone()),
         trace: case.task.trace.clone(),
     };
     let outcome = owner.world.arena.run(order, Arc::new(|_: &str| {})).await;

@@ -121,7 +121,7 @@ pub struct Hosting {
     serving: AbortHandle,
     owed: serve::Owed,
     /// Dropped last: who takes the lock next must not find its new socket removed by us.
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Drop for Hosting {
@@ -134,7 +134,7 @@ impl Drop for Hosting {
 
 /// Becomes host of a root, or attaches to the process that is. `client` is how this process is called to others;
 /// `start` runs the engine, and is called only once this process has the lock, with whoever had it last: one that was
-/// killed has left its commands running.
+/// killed has left its commands running, which `start` ends ([`Holder::left_behind`]).
 ///
 /// # Errors
 /// What `start` refuses; `Held` where the holder is stopped, does not answer within two seconds, or is of another
@@ -181,12 +181,17 @@ where
     let (ready, engine) = watch::channel(None);
     let (socket, listener) = listen(state).map_err(|error| broken(state, &error))?;
     let former = lock::read(&state.lock());
-    lock.note(&Holder::this(socket.clone(), client)).map_err(|error| broken(state, &error))?;
+    let mut own = Holder::this(socket.clone(), client);
+    own.left = former.as_ref().map(Holder::left_behind).unwrap_or_default();
+    lock.note(&own).map_err(|error| broken(state, &error))?;
     let owed = serve::Owed::new();
     let serving = tokio::spawn(serve::serve(listener, engine, owed.clone())).abort_handle();
     // From here on an early return lets go of lock and socket again.
-    let hosting = Arc::new(Hosting { socket, serving, owed, _lock: lock });
+    let mut hosting = Hosting { socket, serving, owed, lock };
     let engine = start(former).await?;
+    own.left.clear();
+    hosting.lock.note(&own).map_err(|error| broken(state, &error))?;
+    let hosting = Arc::new(hosting);
     ready.send_replace(Some(engine.clone()));
     Ok(Handle::Local(engine, hosting))
 }
@@ -202,6 +207,29 @@ fn listen(state: &StateDir) -> io::Result<(PathBuf, UnixListener)> {
     let listener = UnixListener::bind(&socket)?;
     std::fs::set_permissions(&socket, Permissions::from_mode(0o600))?;
     Ok((socket, listener))
+}
+
+/// A root that has no host and gets none while this value lives.
+#[derive(Debug)]
+pub struct Unhosted(#[expect(dead_code, reason = "held, never read")] Lock);
+
+/// Keeps a root without a host, to remove what planwright keeps of it.
+///
+/// # Errors
+/// `Held` by whoever has the lock, whether it runs, is stopped, or does not say who it is; `Broken` where the state
+/// folder cannot be used.
+pub fn keep_unhosted(state: &StateDir) -> Result<Unhosted, Refusal> {
+    match Lock::take(&state.lock()).map_err(|error| broken(state, &error))? {
+        Some(lock) => Ok(Unhosted(lock)),
+        None => {
+            let who = lock::read(&state.lock()).map_or_else(|| "a process".to_owned(), |holder| holder.describe());
+            Err(Refusal {
+                kind: RefusalKind::Held,
+                message: format!("{who} works in this workspace; nothing was removed"),
+                next: "end it, then run planwright clean --yes".to_owned(),
+            })
+        }
+    }
 }
 
 /// Who holds a root now, if anybody does and says so. For `doctor`.

@@ -74,7 +74,7 @@ pub(super) fn kill(holder: &Holder) -> std::io::Result<bool> {
 /// Kills the processes that carry the holder's mark. Gives their number.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_children(holder: &Holder) -> usize {
-    let mark = format!("{MARK}={}:{}", holder.pid, holder.started.unwrap_or(0));
+    let mark = format!("{MARK}={}", holder.mark());
     let marked = |pid: u32| {
         // One that is older than the host was marked by an earlier process with the same pid.
         started(pid) >= holder.started

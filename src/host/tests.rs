@@ -438,6 +438,47 @@ async fn a_start_that_fails_gives_the_lock_back() {
     assert!(place.join("second").await.unwrap().is_host());
 }
 
+#[tokio::test]
+async fn what_a_killed_host_left_is_named_until_it_is_ended() {
+    let place = Place::new();
+    let mut first = Holder::this(PathBuf::from("/nowhere"), "first");
+    (first.pid, first.started) = (u32::MAX, Some(7));
+    Lock::take(&place.state.lock()).unwrap().unwrap().note(&first).unwrap();
+    let refusal = Refusal { kind: RefusalKind::Broken, message: "no database".to_owned(), next: "make one".to_owned() };
+    let marks = vec![format!("{}:7", u32::MAX)];
+    let failing = |former: Option<Holder>| {
+        let noted = lock::read(&place.state.lock()).unwrap();
+        assert_eq!((former.unwrap().left_behind(), noted.left), (marks.clone(), marks.clone()));
+        std::future::ready(Err(refusal.clone()))
+    };
+    assert!(join(&place.state, "second", failing).await.is_err());
+    // The second was killed before it had ended anything, as far as the third can tell.
+    let host = join(&place.state, "third", |former| {
+        assert_eq!(former.unwrap().left_behind(), marks);
+        std::future::ready(Ok(engine()))
+    });
+    let host = host.await.unwrap();
+    assert_eq!(lock::read(&place.state.lock()).unwrap().left, Vec::<String>::new());
+    drop(host);
+}
+
+#[tokio::test]
+async fn what_has_a_host_is_not_kept_without_one() {
+    let place = Place::new();
+    let host = place.join("terminal").await.unwrap();
+    assert_eq!(keep_unhosted(&place.state).unwrap_err().kind, RefusalKind::Held);
+    std::fs::write(place.state.lock(), "no note").unwrap();
+    assert!(keep_unhosted(&place.state).unwrap_err().message.starts_with("a process works"));
+    drop(host);
+    let unhosted = keep_unhosted(&place.state).unwrap();
+    assert_eq!(Lock::take(&place.state.lock()).unwrap().map(|_| ()), None);
+    // The file that a waiting process has open is gone with the folder; its lock would keep nobody out.
+    std::fs::remove_file(place.state.lock()).unwrap();
+    let next = Lock::take(&place.state.lock()).unwrap();
+    assert!(next.is_some());
+    drop((unhosted, next));
+}
+
 #[test]
 fn a_state_folder_is_private_and_belongs_to_one_root() {
     let home = tempfile::tempdir().unwrap();

@@ -1,7 +1,6 @@
 //! Command lines served against an engine that plays a script: what is said, what is waited for, with which code it ends.
 
 use super::fake::*;
-use crate::cli::clean::Kept;
 use crate::cli::{Exit, House};
 use crate::desk::Dossier;
 use crate::desk::fixture::*;
@@ -393,17 +392,6 @@ fn schemas_are_printed_by_name() {
     assert_eq!(alone("schema plan", &house), (Exit::Done, "{\n  \"type\": \"object\"\n}\n".to_owned()));
     let said = "error (usage): a schema has one of these names: plan\nnext: planwright schema plan|config|tools\n";
     assert_eq!(alone("schema recipe", &house), (Exit::Usage, said.to_owned()));
-}
-
-#[test]
-fn nothing_is_removed_under_the_hands_of_a_host() {
-    let place = tempfile::tempdir().unwrap();
-    let kept = vec![Kept { what: "state".to_owned(), path: place.path().to_owned() }];
-    let house = House { kept, held_by: Some("process 12".to_owned()), ..House::default() };
-    let (exit, said) = alone("clean --yes", &house);
-    assert_eq!(exit, Exit::Failed);
-    assert!(said.starts_with("error (held): process 12 works in this workspace; nothing was removed"), "{said}");
-    assert!(place.path().exists());
 }
 
 #[test]

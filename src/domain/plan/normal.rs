@@ -12,7 +12,7 @@ use super::model::*;
 use super::parse::MOST_STEPS;
 use super::render;
 use crate::domain::ids::{ContentHash, StepId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds inside an attempt, where the plan says nothing (F4).
 const REPAIR_ROUNDS: u32 = 2;
@@ -192,8 +192,9 @@ pub fn normal(plan: &Plan, versions: &Versions) -> Normal {
     Normal { digest, text, prompt: PlanPrompt { contract, steps }, tables: tables(plan), versions }
 }
 
-/// The digest of each step's definition and inputs, in document order. The inputs are the steps before it; what the
-/// contract allows or costs is no input, so that a larger budget makes no finished step run again.
+/// The digest of each step's definition, rights and inputs, in document order. The rights are the resolved ones, so
+/// that a narrower scope reaches what relied on the wider; the inputs are the steps before it. What the task may cost
+/// is none of these: a larger budget makes no finished step run again.
 pub fn step_digests(normal: &Normal) -> Vec<(StepId, ContentHash)> {
     let rules: BTreeMap<_, _> = normal.tables.steps.iter().map(|rules| (&rules.id, rules)).collect();
     let texts: BTreeMap<_, _> = normal.prompt.steps.iter().map(|(id, text)| (id, text)).collect();
@@ -212,12 +213,21 @@ pub fn step_digests(normal: &Normal) -> Vec<(StepId, ContentHash)> {
             }
             let inputs: Vec<_> = inputs.into_iter().flatten().map(ContentHash::as_str).collect();
             let text = texts.get(id).map_or("", |text| text.as_str());
-            known.insert(id, ContentHash::of(format!("{}\0{}\0{text}", normal.versions, inputs.join(" "))));
+            let rights = rights(rules);
+            known.insert(id, ContentHash::of(format!("{}\0{}\0{rights}\0{text}", normal.versions, inputs.join(" "))));
         }
         stuck = known.len() == before;
     }
     let steps = normal.prompt.steps.iter();
     steps.filter_map(|(id, _)| known.get(id).map(|digest| (id.clone(), digest.clone()))).collect()
+}
+
+/// What a step may write and what its model may start, with the contract's share, one rule a line. The order in which
+/// rules are written gives no other right.
+fn rights(rules: &StepRules) -> String {
+    let writes = rules.write.iter().map(|rule| format!("write {:?} {} {:?}\n", rule.pattern, rule.new, rule.focus));
+    let starts = rules.commands.iter().map(|pattern| format!("start {:?} {}\n", pattern.argv, pattern.open));
+    writes.chain(starts).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn tables(plan: &Plan) -> Enforcement {
@@ -327,7 +337,10 @@ fn rules(step: &Step, contract: &Contract) -> StepRules {
             | Check::Unchanged(_) => None,
         }));
     }
-    commands.extend(contract.allow.iter().cloned());
+    if matches!(step.kind, StepKind::Edit(_) | StepKind::Explore(_)) {
+        // Elsewhere is no model that could start one, and a step that ran must not run again for what it never had.
+        commands.extend(contract.allow.iter().cloned());
+    }
     let outside = step.effect == EffectSetting::Outside;
     let by_kind = !matches!(step.kind, StepKind::Run(_) | StepKind::Fetch(_) | StepKind::Ask(_));
     StepRules {

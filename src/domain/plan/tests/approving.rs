@@ -140,6 +140,21 @@ fn unchanged_steps_stay_done() {
 }
 
 #[test]
+fn changed_rights_reach_the_steps_that_had_them() {
+    let plan = "# T\n## Contract\n- scope: `src`, `docs`\n- allow: `cargo test *`\n- budget: 9 turns\n## Steps\n### fmt: x\n- run: `cargo fmt`\n- write: `src/**`\n- after: none\n### name: x\n- transform: rename `a` to `b`\n- after: fmt\n### edit: x\n- edit: `src/a.rs`\n- after: none\n- allow: `ls`\n";
+    let check = |from: &str, to: &str| {
+        let digests = |text: &str| step_digests(&read(text).1);
+        let rerun = super::compare::rerun(&digests(plan), &digests(&plan.replace(from, to)));
+        rerun.again.iter().map(StepId::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(check("9 turns", "99 turns"), "");
+    assert_eq!(check("`src`, `docs`", "`docs`, `src`"), "");
+    assert_eq!(check("`src`, `docs`", "`src`"), "name edit", "the one had the whole scope; the other comes after it");
+    assert_eq!(check("- allow: `cargo test *`\n", ""), "edit", "only its model could start it");
+    assert_eq!(check("`cargo test *`", "`cargo test *`, `cargo check`"), "edit");
+}
+
+#[test]
 fn plans_are_compared_by_meaning() {
     let new = SAMPLE
         .replace("any prose\nup", "any prose up")
