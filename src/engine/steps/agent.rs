@@ -14,7 +14,7 @@ use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command, Step, StepKind};
 use crate::domain::policy::paths::Rights;
 use crate::domain::policy::tools;
-use crate::domain::task::action::GateAnswer;
+use crate::domain::task::action::{GateAnswer, Goal};
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Ended;
 use crate::domain::verify;
@@ -144,7 +144,8 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
     let request = ContentHash::of(format!("start {} {}", step.id, run.attempt));
     let brief = brief(run, step, setting);
     let (world, merged) = (run.world.clone(), setting.now().without(&step.id));
-    let (goal, wanted, finished) = (run.task.goal.clone(), named_files(step), setting.finished.clone());
+    let (wanted, finished) = (named_files(step), setting.finished.clone());
+    let goal = Goal { words: goal(setting), ..run.task.goal.clone() };
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
             let over = overlay(&world, &merged).await.map_err(|refusal| EffectFault {
@@ -173,6 +174,13 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
         Came::Failed(fault) => Ok(Err(fault)),
         Came::Happened(_) => Err(Halt::Diverged),
     }
+}
+
+/// The goal as it was approved, which a person may have worded anew in the document: a model is told nothing that the
+/// digest does not cover.
+fn goal(setting: &Setting) -> String {
+    let plan = setting.plan.plan();
+    if plan.goal.is_empty() { plan.title.clone() } else { plan.goal.clone() }
 }
 
 /// Everything of the brief that needs no file.
@@ -217,7 +225,7 @@ fn brief(run: &Run, step: &Step, setting: &Setting) -> Brief {
         .collect::<Vec<_>>()
         .join("\n");
     Brief {
-        goal: task.goal.words.clone(),
+        goal: goal(setting),
         contract: prompt.contract.clone(),
         step: text,
         step_id: step.id.clone(),
