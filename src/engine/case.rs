@@ -10,7 +10,7 @@ use crate::domain::plan::ApprovedPlan;
 use crate::domain::task::Journal;
 use crate::domain::task::event::{Event, Intent, Recorded};
 use crate::domain::task::evolve;
-use crate::domain::task::state::{Said, Task};
+use crate::domain::task::state::{Decided, Said, Task};
 use crate::ports::{Snapshot, StoreFault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -54,6 +54,9 @@ pub struct Case {
     pub proposals: Vec<Arc<Proposal>>,
     /// The same, by the hash that the journal names.
     held: BTreeMap<ContentHash, Arc<Proposal>>,
+    /// Proposals no longer in force that hold hunks which were accepted and that no proposal in force has; in the order
+    /// of the journal.
+    former: Vec<(ContentHash, Arc<Proposal>)>,
     /// What the text says of their hunks.
     pub hunks: Arc<Vec<ReviewHunk>>,
     /// Work of this process.
@@ -117,6 +120,7 @@ impl Case {
             revisions: Arc::default(),
             proposals: Vec::new(),
             held: BTreeMap::new(),
+            former: Vec::new(),
             hunks: Arc::default(),
             live: BTreeMap::new(),
             drive: Drive::Shown,
@@ -171,6 +175,53 @@ impl Case {
         in_force(&self.proposals)
     }
 
+    /// Every change that holds accepted hunks which the changes in force do not have: a later step, another attempt or
+    /// another plan superseded it after they were put into the text. The newest first.
+    pub fn superseded(&self) -> Vec<&FileChange> {
+        let mut open = self.accepted();
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let in_force = self.in_force();
+        let known: BTreeSet<&HunkId> =
+            in_force.values().flat_map(|change| &change.hunks).map(|hunk| &hunk.id).collect();
+        open.retain(|hunk| !known.contains(hunk));
+        let mut superseded = Vec::new();
+        for change in self.newest_first().flat_map(|proposal| &proposal.files) {
+            let before = open.len();
+            change.hunks.iter().for_each(|hunk| {
+                open.remove(&hunk.id);
+            });
+            if open.len() < before {
+                superseded.push(change);
+            }
+        }
+        superseded
+    }
+
+    /// The newest change that has this hunk, and the step that proposed it.
+    pub fn change_with(&self, path: &WorkspacePath, hunk: &HunkId) -> Option<(&StepId, &FileChange)> {
+        self.newest_first().find_map(|proposal| {
+            let change = proposal.files.iter().find(|change| &change.path == path && change.hunk(hunk).is_some())?;
+            Some((&proposal.step, change))
+        })
+    }
+
+    /// Whether a file of this name holds hunks of the task.
+    pub fn has_hunks_in(&self, paths: &[WorkspacePath]) -> bool {
+        self.newest_first().flat_map(|proposal| &proposal.files).any(|change| paths.contains(&change.path))
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = &Arc<Proposal>> {
+        self.proposals.iter().rev().chain(self.former.iter().rev().map(|(_, proposal)| proposal))
+    }
+
+    /// Hunks whose last decision puts them into the text.
+    fn accepted(&self) -> BTreeSet<HunkId> {
+        let accepted = |(_, decided): &(&HunkId, &Decided)| decided.decision == Decision::Accept;
+        self.task.decisions.iter().filter(accepted).map(|(hunk, _)| hunk.clone()).collect()
+    }
+
     fn merge(&self) -> Merged {
         let rejected =
             self.task.decisions.iter().filter(|(_, decided)| matches!(decided.decision, Decision::Reject(_)));
@@ -205,6 +256,7 @@ impl Case {
         let in_force = |hash: &ContentHash| self.task.proposals.iter().any(|standing| &standing.proposal == hash);
         self.held.retain(|hash, _| in_force(hash));
         self.proposals = self.task.proposals.iter().filter_map(|s| self.held.get(&s.proposal).cloned()).collect();
+        self.fetch_former(world).await?;
         self.plan = match &self.task.approval {
             None => None,
             Some(approval) => {
@@ -222,6 +274,45 @@ impl Case {
                 }
             }
         };
+        Ok(())
+    }
+}
+
+impl Case {
+    /// Reads the proposals no longer in force whose accepted hunks have no other place. What a person put into the text
+    /// stays theirs to take back, whatever the steps do afterwards.
+    async fn fetch_former(&mut self, world: &World) -> Result<(), StoreFault> {
+        let mut missing = self.accepted();
+        let known = |proposal: &Arc<Proposal>, missing: &mut BTreeSet<HunkId>| {
+            let before = missing.len();
+            for hunk in proposal.files.iter().flat_map(|change| &change.hunks) {
+                missing.remove(&hunk.id);
+            }
+            missing.len() < before
+        };
+        for proposal in &self.proposals {
+            known(proposal, &mut missing);
+        }
+        let held = std::mem::take(&mut self.former);
+        let named = self.journal.iter().rev().filter_map(|recorded| match &recorded.event {
+            Event::Proposed { proposal, .. } => Some(proposal),
+            _ => None,
+        });
+        for hash in named {
+            if missing.is_empty() {
+                break;
+            }
+            let proposal = match held.iter().find(|(held, _)| held == hash) {
+                Some((_, proposal)) => proposal.clone(),
+                None => {
+                    let text = text_of(world, hash).await?;
+                    Arc::new(serde_json::from_str(&text).map_err(|error| StoreFault::Broken(error.to_string()))?)
+                }
+            };
+            if known(&proposal, &mut missing) {
+                self.former.insert(0, (hash.clone(), proposal));
+            }
+        }
         Ok(())
     }
 }

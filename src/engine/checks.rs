@@ -1,10 +1,10 @@
 //! The verifier's lane: checks on the merged state, one at a time, cheap before expensive (F6).
 //!
 //! Invariant: a verdict carries the hash of the view that produced it and how well that was isolated; what could not
-//! be judged is never a pass. Absent: who is judged; the verifier sees check, change set and evidence (invariant 8).
+//! be judged is never a pass, and a view that lacks hunks of what is judged gives no verdict. Absent: who is judged; the verifier sees check, change set and evidence (invariant 8).
 
 use super::case::Merged;
-use super::overlay::overlay;
+use super::overlay::{Laid, overlay};
 use super::steps::Setting;
 use super::work::{Came, EffectFault, Halt, Run};
 use super::world::World;
@@ -13,7 +13,7 @@ use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command};
 use crate::domain::policy::paths;
-use crate::domain::task::event::{Cause, Event, Intent, Verdict};
+use crate::domain::task::event::{Cause, Event, Intent, Outcome, Payload, Verdict};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
 use crate::domain::verify::{self, Evidence, FileErrors, Standing};
 use crate::ports::{Deltas, ReadRefusal, RunOrder, Source, Stage};
@@ -30,6 +30,8 @@ pub(super) struct Judged {
     pub verified: bool,
     /// How the command ended that did not hold.
     pub ended: Option<Ended>,
+    /// Why it does not hold: with `Conflict` the files are not fit to be judged, and no agent can mend that.
+    pub cause: Cause,
 }
 
 /// Judges in the order of cost, until one does not hold.
@@ -39,7 +41,7 @@ pub(super) struct Judged {
 pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting) -> Result<Judged, Halt> {
     let mut ordered: Vec<&Check> = checks.iter().collect();
     ordered.sort_by_key(|check| cost(check));
-    let mut judged = Judged { problems: Vec::new(), verified: false, ended: None };
+    let mut judged = Judged { problems: Vec::new(), verified: false, ended: None, cause: Cause::Check };
     for check in ordered {
         run.line(format!("{}: check {}", run.work, name(check)));
         let one = match check {
@@ -66,6 +68,7 @@ pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting
             Verdict::Failed { why } | Verdict::NotJudged { why } => {
                 judged.verified = false;
                 judged.ended = one.ended;
+                judged.cause = one.cause;
                 let detail = if one.evidence.is_empty() { String::new() } else { format!("\n{}", one.evidence) };
                 judged.problems.push(format!("{}: {why}{detail}", name(check)));
                 break;
@@ -76,6 +79,15 @@ pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting
 }
 
 impl Judged {
+    /// How an attempt without repair rounds ends, with this summary.
+    pub(super) fn outcome(&self, summary: Payload) -> Outcome {
+        match (self.first(), self.cause) {
+            (None, _) => Outcome::Done { verified: self.verified, summary },
+            (Some(message), Cause::Conflict) => Outcome::Blocked { cause: Cause::Conflict, message },
+            (Some(message), cause) => Outcome::Failed { cause, message, ended: self.ended.clone() },
+        }
+    }
+
     /// The first problem in a few words, for an event: the evidence itself is in the `Judged` event's payload.
     pub(super) fn first(&self) -> Option<String> {
         self.problems.first().map(|problem| one_line(problem, SHORT))
@@ -92,11 +104,12 @@ struct One {
     view: ContentHash,
     rung: Option<Rung>,
     ended: Option<Ended>,
+    cause: Cause,
 }
 
 async fn command_check(run: &mut Run, check: &Check, command: &Command, setting: &Setting) -> Result<One, Halt> {
     let unseen = || ContentHash::of("nothing was seen");
-    match run_in_view(run, command, setting, Vec::new()).await? {
+    match run_in_view(run, command, setting, Aim::Verdict).await? {
         Ran::Back(outcome) => Ok(One {
             verdict: verify::judge(check, Evidence::Ran(&outcome)),
             evidence: if outcome.ended == Ended::Exit(0) {
@@ -107,6 +120,7 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
             view: outcome.view.clone(),
             rung: Some(outcome.rung),
             ended: Some(outcome.ended),
+            cause: Cause::Check,
         }),
         Ran::Refused(comment) => {
             let why = if comment.is_empty() {
@@ -120,6 +134,7 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
                 view: unseen(),
                 rung: None,
                 ended: None,
+                cause: Cause::Check,
             })
         }
         Ran::Fault(fault) => Ok(One {
@@ -128,6 +143,7 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
             view: unseen(),
             rung: Some(run.world.arena.rung()),
             ended: None,
+            cause: unfit_or_check(fault.cause),
         }),
     }
 }
@@ -142,16 +158,19 @@ pub(super) enum Ran {
     Fault(EffectFault),
 }
 
-/// Runs a repeatable command in a view of the merged state, with these entries on top. One at a time.
+/// What a command is run for.
+pub(super) enum Aim {
+    /// To judge by it: it does not run where the view lacks hunks of what is judged.
+    Verdict,
+    /// For the agent, with its entries on top.
+    Tool(Vec<(WorkspacePath, Entry)>),
+}
+
+/// Runs a repeatable command in a view of the merged state. One at a time.
 ///
 /// # Errors
 /// The work must stop.
-pub(super) async fn run_in_view(
-    run: &mut Run,
-    command: &Command,
-    setting: &Setting,
-    top: Vec<(WorkspacePath, Entry)>,
-) -> Result<Ran, Halt> {
+pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Setting, aim: Aim) -> Result<Ran, Halt> {
     let request = ContentHash::of(format!("command {command:?}"));
     if !run.knows_next(&request)
         && let Err(comment) = run.permit(command, false).await?
@@ -165,13 +184,19 @@ pub(super) async fn run_in_view(
     let (world, merged, lane) = (run.world.clone(), setting.merged.clone(), setting.lane.clone());
     let (task, trace, wanted) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
     let deltas = deltas(run, &run.work.to_string());
+    let judged = judged_step(&run.work);
     let intent = Intent::Command { command: command.clone(), repeatable: true };
     let came: Came<RunOutcome> = run
         .effect(intent, request, 0, |effect| async move {
             let _turn = lane.lock().await;
             let now = merged.borrow().clone();
-            let mut over = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
-            over.extend(top);
+            let laid = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            let unfit = laid.unfit(judged.as_ref());
+            let mut over = laid.over;
+            match aim {
+                Aim::Verdict => unfit.map_or(Ok(()), |why| Err(conflict(why)))?,
+                Aim::Tool(top) => over.extend(top),
+            }
             let stage = Stage::View(over.into_iter().collect());
             let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
@@ -196,36 +221,38 @@ struct Look {
 /// A check that needs no command.
 async fn look(run: &mut Run, check: &Check, setting: &Setting) -> Result<One, Halt> {
     let (world, merged, wanted) = (run.world.clone(), setting.now(), check.clone());
-    let own = match &run.work {
-        Work::Step(step) => Some(step.clone()),
-        Work::Planning | Work::Acceptance | Work::Review => None,
-    };
+    let own = judged_step(&run.work);
     let request = ContentHash::of(format!("look {check:?}"));
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
-            let view = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
-            let hash = world.arena.view(view.clone().into_iter().collect()).await.map_err(super::steps::arena_fault)?;
-            let verdict = look_at(&world, &merged, own, &view, &wanted).await;
+            let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            laid.unfit(own.as_ref()).map_or(Ok(()), |why| Err(conflict(why)))?;
+            let over = laid.over.clone().into_iter().collect();
+            let hash = world.arena.view(over).await.map_err(super::steps::arena_fault)?;
+            let verdict = look_at(&world, &merged, own, &laid, &wanted).await;
             Ok((Look { verdict, view: hash }, None))
         })
         .await?;
-    let look = match came {
-        Came::Back(look) => look,
-        Came::Failed(fault) => {
-            Look { verdict: Verdict::NotJudged { why: fault.message }, view: ContentHash::of("nothing was seen") }
+    let (look, cause) = match came {
+        Came::Back(look) => (look, Cause::Check),
+        Came::Failed(EffectFault { cause, message, .. }) => {
+            let verdict = Verdict::NotJudged { why: message };
+            (Look { verdict, view: ContentHash::of("nothing was seen") }, unfit_or_check(cause))
         }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
-    Ok(One { verdict: look.verdict, evidence: String::new(), view: look.view, rung: None, ended: None })
+    Ok(One { verdict: look.verdict, evidence: String::new(), view: look.view, rung: None, ended: None, cause })
 }
 
-async fn look_at(
-    world: &Arc<World>,
-    merged: &Merged,
-    own: Option<StepId>,
-    view: &super::overlay::Overlay,
-    check: &Check,
-) -> Verdict {
+/// The step whose work is judged; none where the whole change set is.
+fn judged_step(work: &Work) -> Option<StepId> {
+    match work {
+        Work::Step(step) => Some(step.clone()),
+        Work::Planning | Work::Acceptance | Work::Review => None,
+    }
+}
+
+async fn look_at(world: &Arc<World>, merged: &Merged, own: Option<StepId>, laid: &Laid, check: &Check) -> Verdict {
     match check {
         Check::Syntax => {
             let changes = merged.proposals.iter().filter(|p| own.as_ref().is_none_or(|own| &p.step == own));
@@ -237,7 +264,7 @@ async fn look_at(
                 .map(|file| FileErrors {
                     path: file.path.clone(),
                     before: errors(&file.path, &file.before),
-                    after: errors(&file.path, view.get(&file.path).unwrap_or(&file.after)),
+                    after: errors(&file.path, laid.at(&file.path).unwrap_or(&file.after)),
                 })
                 .collect();
             verify::judge(check, Evidence::Syntax(&files))
@@ -246,7 +273,7 @@ async fn look_at(
             let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();
             let mut unread: Vec<(WorkspacePath, String)> = Vec::new();
             let listed = world.workspace.list().await.into_iter().map(|file| file.path);
-            let made = view.keys().cloned();
+            let made = laid.over.keys().cloned();
             let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
             for path in all {
                 // The lines a search finds are told to the agent and the log. A search of the whole workspace means
@@ -257,7 +284,7 @@ async fn look_at(
                     }
                     continue;
                 }
-                let entry = match view.get(&path) {
+                let entry = match laid.at(&path) {
                     Some(entry) => Ok(entry.clone()),
                     None => world.workspace.read(&path).await,
                 };
@@ -278,7 +305,7 @@ async fn look_at(
                 Ok(entry) => entry,
                 Err(refusal) => return verify::judge(check, Evidence::Unavailable(&refusal.to_string())),
             };
-            let now = view.get(&path).unwrap_or(&user);
+            let now = laid.at(&path).unwrap_or(&user);
             let before = changes.get(&path).map_or(&user, |change| &change.before);
             let hash = |entry: &Entry| match entry {
                 Entry::Absent => None,
@@ -289,6 +316,11 @@ async fn look_at(
         }
         Check::Command(_) => verify::judge(check, Evidence::Unavailable("a command is not judged by looking")),
     }
+}
+
+/// Files that could not be laid out are a conflict with the person's; whatever else hinders a check is the check's.
+fn unfit_or_check(cause: Cause) -> Cause {
+    if cause == Cause::Conflict { cause } else { Cause::Check }
 }
 
 fn conflict(message: String) -> EffectFault {

@@ -178,7 +178,7 @@ impl Owner {
             }
             Input::Changed(paths) => {
                 for case in self.cases.values_mut() {
-                    case.stale |= case.proposals.iter().flat_map(|p| &p.files).any(|file| paths.contains(&file.path));
+                    case.stale |= case.has_hunks_in(&paths);
                 }
             }
             Input::Tick => {

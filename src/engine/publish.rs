@@ -33,8 +33,29 @@ impl Owner {
             let current = world.workspace.read(&path).await.unwrap_or(Entry::Absent);
             hunks.extend(review_hunks(&case.task, &change, &current));
         }
+        hunks.extend(kept_elsewhere(&world, case, &hunks).await);
+        // Stable: within a file those in force come first, in the order of the text.
+        hunks.sort_by(|one, other| one.path.cmp(&other.path));
         case.hunks = Arc::new(hunks);
     }
+}
+
+/// Accepted hunks of changes no longer in force, as long as their text stands. They are judged by their own change: the
+/// one in force was made for a text that has them already.
+async fn kept_elsewhere(world: &World, case: &Case, known: &[ReviewHunk]) -> Vec<ReviewHunk> {
+    let mut kept: Vec<ReviewHunk> = Vec::new();
+    for change in case.superseded() {
+        let current = world.workspace.read(&change.path).await.unwrap_or(Entry::Absent);
+        for hunk in review_hunks(&case.task, change, &current) {
+            let accepted = hunk.state == HunkState::Accepted
+                && matches!(hunk.decision, Some((Decision::Accept, _)))
+                && !known.iter().chain(&kept).any(|listed| listed.id == hunk.id);
+            if accepted {
+                kept.push(hunk);
+            }
+        }
+    }
+    kept
 }
 
 /// The snapshot of all cases; `former` is the last one.

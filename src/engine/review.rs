@@ -31,8 +31,9 @@ pub(super) enum Wish {
     Undo(Target),
 }
 
-/// Writes that follow from a decision. By path: the change, hunks to put in, hunks to take out.
-pub(super) type Writes = BTreeMap<WorkspacePath, (FileChange, Vec<HunkId>, Vec<HunkId>)>;
+/// Writes that follow from a decision. By path and by the step whose change it is (a kept hunk may be of an older one):
+/// the change, hunks to put in, hunks to take out.
+pub(super) type Writes = BTreeMap<(WorkspacePath, StepId), (FileChange, Vec<HunkId>, Vec<HunkId>)>;
 
 /// A decision to be carried out, and where its answer goes.
 pub(super) struct Order {
@@ -80,11 +81,10 @@ impl Owner {
         }
         let hunks = case.hunks.clone();
         let (chosen, unfit) = choose(&hunks, &wish, id, &case.task.decisions)?;
-        let changes = case.in_force();
         let mut files = Writes::new();
         let mut events = Vec::new();
         for hunk in &chosen {
-            let Some(change) = changes.get(&hunk.path) else { continue };
+            let Some((step, change)) = case.change_with(&hunk.path, &hunk.id) else { continue };
             let (decision, puts, takes) = match &wish {
                 Wish::Accept(_) => (Decision::Accept, hunk.state == HunkState::Open, false),
                 Wish::Reject(_, reason) => (Decision::Reject(reason.clone()), false, hunk.state == HunkState::Accepted),
@@ -97,8 +97,9 @@ impl Owner {
                 decision,
                 actor: actor.clone(),
             });
-            let (_, put, take) =
-                files.entry(hunk.path.clone()).or_insert_with(|| (change.clone(), Vec::new(), Vec::new()));
+            let (_, put, take) = files
+                .entry((hunk.path.clone(), step.clone()))
+                .or_insert_with(|| (change.clone(), Vec::new(), Vec::new()));
             if puts {
                 put.push(hunk.id.clone());
             }
@@ -209,7 +210,7 @@ fn choose<'a>(
 /// work must stop, and then what is in flight is settled by its hashes.
 pub(super) async fn run(mut run: Run, files: Writes, said: String) -> (Result<Reply, Refusal>, Option<Halt>) {
     let mut failed: Vec<String> = Vec::new();
-    for (path, (change, put, take)) in files {
+    for ((path, _), (change, put, take)) in files {
         match write(&mut run, &path, &change, &put, &take).await {
             Ok(None) => {}
             Ok(Some(why)) => failed.push(why),

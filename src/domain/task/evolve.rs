@@ -404,10 +404,16 @@ fn set(task: &mut Task, id: &StepId, state: StepState) {
     }
 }
 
-/// Reservations of effects that go with their attempt are given back as if the calls had been lost.
+/// Effects go with their attempt. A call of the model that is still in flight then is settled as a lost one, at its
+/// reservation (G3): the provider may have billed it.
 fn drop_effects(task: &mut Task, work: &Work) {
-    let held: u64 = task.effects.iter().filter(|e| &e.id.work == work && e.result.is_none()).map(|e| e.reserve).sum();
-    task.spend.reserved = task.spend.reserved.saturating_sub(held);
+    let in_flight = |effect: &&EffectRun| &effect.id.work == work && effect.result.is_none();
+    for effect in task.effects.iter().filter(in_flight) {
+        task.spend.reserved = task.spend.reserved.saturating_sub(effect.reserve);
+        if let Intent::Model { .. } = effect.what {
+            task.spend.input = task.spend.input.saturating_add(effect.reserve);
+        }
+    }
     task.effects.retain(|effect| &effect.id.work != work);
 }
 

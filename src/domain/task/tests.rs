@@ -293,6 +293,9 @@ fn a_call_that_would_pass_a_bound_does_not_start() {
     budget(tokens(), used, 21, Some("80 are used"));
     // A call that was lost may have been billed: it counts as it was reserved.
     budget(tokens(), lost, 51, Some("50 are used, 0 are held"));
+    // So does one that went with its attempt.
+    let dropped = [held(), vec![began("first")]].concat();
+    budget(tokens(), dropped, 51, Some("50 are used, 0 are held"));
     budget(Budget { turns: Some(1), ..Budget::default() }, held(), 1, Some("1 turns"));
 }
 

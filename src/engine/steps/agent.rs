@@ -14,12 +14,12 @@ use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command, Step, StepKind};
 use crate::domain::policy::paths::Rights;
 use crate::domain::policy::tools;
-use crate::domain::task::action::GateAnswer;
+use crate::domain::task::action::{GateAnswer, Goal};
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Ended;
 use crate::domain::verify;
-use crate::engine::checks::{self, Ran};
-use crate::engine::overlay::overlay;
+use crate::engine::checks::{self, Aim, Ran};
+use crate::engine::overlay::{Laid, overlay};
 use crate::engine::tools::{Bench, Changed};
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::ports::Deltas;
@@ -144,10 +144,11 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
     let request = ContentHash::of(format!("start {} {}", step.id, run.attempt));
     let brief = brief(run, step, setting);
     let (world, merged) = (run.world.clone(), setting.now().without(&step.id));
-    let (goal, wanted, finished) = (run.task.goal.clone(), named_files(step), setting.finished.clone());
+    let (wanted, finished) = (named_files(step), setting.finished.clone());
+    let goal = Goal { words: goal(setting), ..run.task.goal.clone() };
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
-            let over = overlay(&world, &merged).await.map_err(|refusal| EffectFault {
+            let Laid { over, mut user, .. } = overlay(&world, &merged).await.map_err(|refusal| EffectFault {
                 cause: Cause::Conflict,
                 message: refusal.to_string(),
                 usage: None,
@@ -156,16 +157,9 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
             let form = crate::engine::start::call_form(&world).await;
             let summaries = findings::read(&world, finished).await;
             let brief = Brief { context, form, summaries, ..brief };
-            let mut user = Vec::new();
-            for path in over.keys() {
-                let entry = world.workspace.read(path).await.map_err(|refusal| EffectFault {
-                    cause: Cause::Conflict,
-                    message: refusal.to_string(),
-                    usage: None,
-                })?;
-                user.push((path.clone(), entry));
-            }
-            Ok((Start { brief, over: over.into_iter().collect(), user }, None))
+            user.retain(|path, _| over.contains_key(path));
+            let (over, user) = (over.into_iter().collect(), user.into_iter().collect());
+            Ok((Start { brief, over, user }, None))
         })
         .await?;
     match came {
@@ -173,6 +167,13 @@ async fn start(run: &mut Run, step: &Step, setting: &Setting) -> Result<Result<S
         Came::Failed(fault) => Ok(Err(fault)),
         Came::Happened(_) => Err(Halt::Diverged),
     }
+}
+
+/// The goal as it was approved, which a person may have worded anew in the document: a model is told nothing that the
+/// digest does not cover.
+fn goal(setting: &Setting) -> String {
+    let plan = setting.plan.plan();
+    if plan.goal.is_empty() { plan.title.clone() } else { plan.goal.clone() }
 }
 
 /// Everything of the brief that needs no file.
@@ -217,7 +218,7 @@ fn brief(run: &Run, step: &Step, setting: &Setting) -> Brief {
         .collect::<Vec<_>>()
         .join("\n");
     Brief {
-        goal: task.goal.words.clone(),
+        goal: goal(setting),
         contract: prompt.contract.clone(),
         step: text,
         step_id: step.id.clone(),
@@ -367,7 +368,7 @@ async fn file_tool(run: &mut Run, stand: &mut Stand, order: &ToolOrder) -> Resul
 }
 
 async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: &Command) -> Result<ToolResult, Halt> {
-    Ok(match checks::run_in_view(run, command, setting, stand.bench.overlay()).await? {
+    Ok(match checks::run_in_view(run, command, setting, Aim::Tool(stand.bench.overlay())).await? {
         Ran::Back(outcome) if outcome.ended == Ended::Exit(0) => {
             ToolResult::text(verify::problems::digest_for_agent(&outcome))
         }
@@ -424,12 +425,14 @@ async fn judge(
     let judged = match proposal::propose(run, step, setting, stand.generation, made).await {
         Ok(_) => checks::judge_all(run, &setting.plan.checks(&step.id), setting).await?,
         Err(Fault::Halt(halt)) => return Err(halt),
-        Err(Fault::Breaks(broken)) => checks::Judged { problems: broken, verified: false, ended: None },
+        Err(Fault::Breaks(broken)) => {
+            checks::Judged { problems: broken, verified: false, ended: None, cause: Cause::Check }
+        }
         Err(Fault::Stopped(message)) => return Ok(Ok(Outcome::Blocked { cause: Cause::Policy, message })),
     };
-    if judged.problems.is_empty() {
+    if judged.problems.is_empty() || judged.cause == Cause::Conflict {
         let summary = run.payload(summary.to_owned()).await?;
-        return Ok(Ok(Outcome::Done { verified: judged.verified, summary }));
+        return Ok(Ok(judged.outcome(summary)));
     }
     let most = setting.plan.repairs(&step.id);
     if stand.generation > most {

@@ -6,16 +6,20 @@
 
 use super::proposal::{self, Fault, Made};
 use super::{Setting, finish};
+use crate::domain::change::Entry;
 use crate::domain::ids::*;
-use crate::domain::plan::{Check, Command, EffectSetting, Step};
+use crate::domain::plan::{ApprovedPlan, Check, Command, EffectSetting, Step};
 use crate::domain::policy::paths;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Cause, Intent, Outcome, Settlement};
 use crate::domain::task::facts::{Ended, RunOutcome};
 use crate::engine::checks;
-use crate::engine::overlay::overlay;
+use crate::engine::overlay::{Laid, overlay};
 use crate::engine::work::{Came, EffectFault, Halt, Run, read};
+use crate::engine::world::World;
 use crate::ports::{ArenaFault, RunOrder, Stage};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Runs a `check` step: its kind is its check.
 pub(super) async fn check(run: &mut Run, step: &Step, check: &Check, setting: &Setting) -> Result<Outcome, Halt> {
@@ -23,10 +27,7 @@ pub(super) async fn check(run: &mut Run, step: &Step, check: &Check, setting: &S
     all.extend(setting.plan.checks(&step.id).into_iter().filter(|other| other != check));
     let result = checks::judge_all(run, &all, setting).await?;
     let summary = run.payload(checks::name(check)).await?;
-    Ok(match result.first() {
-        None => Outcome::Done { verified: result.verified, summary },
-        Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem, ended: result.ended },
-    })
+    Ok(result.outcome(summary))
 }
 
 /// Runs a `run` step.
@@ -35,6 +36,22 @@ pub(super) async fn run(run: &mut Run, step: &Step, command: &Command, setting: 
         EffectSetting::Outside => outside(run, step, command, setting).await,
         EffectSetting::OfKind | EffectSetting::Repeatable => inside(run, step, command, setting).await,
     }
+}
+
+/// A command's outcome with what the files it wrote were before, so that the journal alone makes the proposal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Ran {
+    outcome: RunOutcome,
+    started: Vec<(WorkspacePath, Started)>,
+}
+
+/// A file as a command finds it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Started {
+    /// What the user has.
+    user: Entry,
+    /// The same with the hunks of earlier steps.
+    base: Entry,
 }
 
 /// In a view; what it writes inside the step's write set becomes hunks, the rest is listed and dropped.
@@ -51,17 +68,27 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
     let (task, trace, order_command) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
     let deltas = checks::deltas(run, &step.id.to_string());
     run.line(format!("{}: `{}`", step.id, shell_words::join(&command.argv)));
-    let came: Came<RunOutcome> = run
+    let (plan, own) = (setting.plan.clone(), step.clone());
+    let came: Came<Ran> = run
         .effect(Intent::Command { command: command.clone(), repeatable }, request, 0, |effect| async move {
             let _turn = lane.lock().await;
-            let over = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
-            let stage = Stage::View(over.into_iter().collect());
+            let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            // A save of the person while the command runs is later than the view, and no change of the step's.
+            let before = users(&world, &plan, &own, &laid).await;
+            let stage = Stage::View(laid.over.clone().into_iter().collect());
             let order = RunOrder { task, effect, command: order_command, stage, timeout, key: None, trace };
-            world.arena.run(order, deltas).await.map(|outcome| (outcome, None)).map_err(arena_fault)
+            let outcome = world.arena.run(order, deltas).await.map_err(arena_fault)?;
+            let mut started = Vec::new();
+            for (path, _) in outcome.wrote.iter().filter(|(path, _)| may_write(&plan, &own.id, path)) {
+                let user = before.get(path).cloned().unwrap_or(Ok(Entry::Absent)).map_err(conflict)?;
+                let base = laid.at(path).unwrap_or(&user).clone();
+                started.push((path.clone(), Started { user, base }));
+            }
+            Ok((Ran { outcome, started }, None))
         })
         .await?;
-    let outcome = match came {
-        Came::Back(outcome) => outcome,
+    let Ran { outcome, started } = match came {
+        Came::Back(ran) => ran,
         Came::Failed(fault) => return Ok(Outcome::Failed { cause: fault.cause, message: fault.message, ended: None }),
         Came::Happened(by) => {
             let summary = run.payload(format!("{by}; what it wrote in the view was lost with the process")).await?;
@@ -72,13 +99,14 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
         return Ok(failed);
     }
     let (within, beyond) = split(setting, step, &outcome);
-    let mut made = Vec::new();
-    let changes = setting.now().without(&step.id).changes();
-    for (path, after) in within {
-        let user = user_entry(run, &path).await?;
-        let over = changes.get(&path).map(|change| change.after.clone()).unwrap_or_else(|| user.clone());
-        made.push(Made { path, user, base: over, after, doubts: Vec::new() });
-    }
+    let mut started: BTreeMap<WorkspacePath, Started> = started.into_iter().collect();
+    let made: Vec<Made> = within
+        .into_iter()
+        .filter_map(|(path, after)| {
+            let Started { user, base } = started.remove(&path)?;
+            Some(Made { path, user, base, after, doubts: Vec::new() })
+        })
+        .collect();
     let dropped = if beyond.is_empty() {
         String::new()
     } else {
@@ -214,33 +242,35 @@ fn last_line(output: &str) -> String {
 }
 
 /// What the command wrote, inside and outside the step's write set.
-fn split(
-    setting: &Setting,
-    step: &Step,
-    outcome: &RunOutcome,
-) -> (Vec<(WorkspacePath, crate::domain::change::Entry)>, Vec<String>) {
-    let may = |path: &WorkspacePath| setting.plan.may_write(&step.id, path.as_str()) && !paths::is_secret(path);
-    let (within, beyond): (Vec<_>, Vec<_>) = outcome.wrote.iter().cloned().partition(|(path, _)| may(path));
+fn split(setting: &Setting, step: &Step, outcome: &RunOutcome) -> (Vec<(WorkspacePath, Entry)>, Vec<String>) {
+    let may = |(path, _): &(WorkspacePath, Entry)| may_write(&setting.plan, &step.id, path);
+    let (within, beyond): (Vec<_>, Vec<_>) = outcome.wrote.iter().cloned().partition(may);
     (within, beyond.into_iter().map(|(path, _)| path.to_string()).collect())
 }
 
-/// The user's entry, journaled, so that going through the step again makes the same proposal.
-async fn user_entry(run: &mut Run, path: &WorkspacePath) -> Result<crate::domain::change::Entry, Halt> {
-    let world = run.world.clone();
-    let request = ContentHash::of(format!("read {path}"));
-    let wanted = path.clone();
-    let came = run
-        .effect(Intent::Snapshot, request, 0, |_| async move {
-            world
-                .workspace
-                .read(&wanted)
-                .await
-                .map(|entry| (entry, None))
-                .map_err(|refusal| conflict(refusal.to_string()))
-        })
-        .await?;
-    match came {
-        Came::Back(entry) => Ok(entry),
-        Came::Failed(_) | Came::Happened(_) => Ok(crate::domain::change::Entry::Absent),
+fn may_write(plan: &ApprovedPlan, step: &StepId, path: &WorkspacePath) -> bool {
+    plan.may_write(step, path.as_str()) && !paths::is_secret(path)
+}
+
+/// What the user has, before the command, wherever the step may write; a text that cannot be read is the reason why.
+/// What is neither listed nor named is not there, or is none of the step's business: then its hunk does not fit.
+async fn users(
+    world: &World,
+    plan: &ApprovedPlan,
+    step: &Step,
+    laid: &Laid,
+) -> BTreeMap<WorkspacePath, Result<Entry, String>> {
+    let listed = world.workspace.list().await.into_iter().map(|file| file.path);
+    let named = step.write.iter().filter_map(|glob| WorkspacePath::new(glob).ok());
+    let mut before = BTreeMap::new();
+    for path in listed.chain(named).filter(|path| may_write(plan, &step.id, path)) {
+        let entry = match laid.user.get(&path) {
+            Some(user) => Ok(user.clone()),
+            None => world.workspace.read(&path).await.map_err(|refusal| refusal.to_string()),
+        };
+        before.insert(path, entry);
     }
+    let known = laid.user.iter().map(|(path, user)| (path.clone(), Ok(user.clone())));
+    before.extend(known);
+    before
 }

@@ -89,8 +89,5 @@ async fn finish(run: &mut Run, step: &Step, setting: &Setting, summary: String) 
     let checks = setting.plan.checks(&step.id);
     let result = super::checks::judge_all(run, &checks, setting).await?;
     let summary = run.payload(summary).await?;
-    Ok(match result.first() {
-        None => Outcome::Done { verified: result.verified, summary },
-        Some(problem) => Outcome::Failed { cause: Cause::Check, message: problem, ended: result.ended },
-    })
+    Ok(result.outcome(summary))
 }

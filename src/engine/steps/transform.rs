@@ -12,7 +12,7 @@ use crate::domain::plan::{ApprovedPlan, Rule, Step};
 use crate::domain::policy::paths;
 use crate::domain::task::event::{Cause, Intent, Outcome};
 use crate::domain::text;
-use crate::engine::overlay::{Overlay, overlay};
+use crate::engine::overlay::{Laid, overlay};
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::engine::world::World;
 use crate::ports::{FileEdits, ReadRefusal, Source};
@@ -50,8 +50,8 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     run.line(format!("{}: {}", step.id, step.title));
     let came = run
         .effect(Intent::Transform, request, 0, |_| async move {
-            let over = overlay(&world, &merged).await.map_err(|refusal| fault(Cause::Conflict, refusal.to_string()))?;
-            let done = transform(&world, over, rule_now, &plan, &id).await?;
+            let laid = overlay(&world, &merged).await.map_err(|refusal| fault(Cause::Conflict, refusal.to_string()))?;
+            let done = transform(&world, laid, rule_now, &plan, &id).await?;
             for file in &done.files {
                 let reached = world.workspace.resolved(&file.path).await;
                 if reached != file.path && !plan.may_write(&id, reached.as_str()) {
@@ -102,17 +102,17 @@ fn fault(cause: Cause, message: String) -> EffectFault {
 
 async fn transform(
     world: &Arc<World>,
-    over: Overlay,
+    laid: Laid,
     rule: Rule,
     plan: &ApprovedPlan,
     id: &StepId,
 ) -> Result<Transformed, EffectFault> {
     if let Rule::Template { source, to, values } = &rule {
-        return template(world, &over, source, to, values).await;
+        return template(world, &laid, source, to, values).await;
     }
     let listed = world.workspace.list().await.into_iter().map(|file| file.path);
     // No disk lists what earlier steps make.
-    let all: BTreeSet<WorkspacePath> = listed.chain(over.keys().cloned()).collect();
+    let all: BTreeSet<WorkspacePath> = listed.chain(laid.over.keys().cloned()).collect();
     let (mut sources, mut unread) = (Vec::new(), Vec::new());
     let mut entries = Vec::new();
     // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
@@ -123,7 +123,12 @@ async fn transform(
         if !(whole || own) || paths::is_secret(&path) {
             continue;
         }
-        let user = match world.workspace.read(&path).await {
+        // Where hunks are laid over a file, what the user has is what they were laid over.
+        let read = match laid.user.get(&path) {
+            Some(user) => Ok(user.clone()),
+            None => world.workspace.read(&path).await,
+        };
+        let user = match read {
             Ok(user) => user,
             // What is no text is not what a rule could change.
             Err(ReadRefusal::Binary(_) | ReadRefusal::NotAFile(_)) => continue,
@@ -132,7 +137,7 @@ async fn transform(
                 continue;
             }
         };
-        let base = over.get(&path).cloned().unwrap_or_else(|| user.clone());
+        let base = laid.over.get(&path).cloned().unwrap_or_else(|| user.clone());
         if let Entry::File { text, .. } = &base {
             sources.push(Source { path: path.clone(), text: text.clone() });
             entries.push((path, user, base));
@@ -219,7 +224,7 @@ fn doubts(before: &str, edits: &[crate::ports::MarkedEdit]) -> Vec<(u32, String)
 
 async fn template(
     world: &World,
-    over: &Overlay,
+    laid: &Laid,
     source: &str,
     to: &str,
     values: &[(String, String)],
@@ -229,15 +234,18 @@ async fn template(
     let read = |path: WorkspacePath| async move {
         world.workspace.read(&path).await.map_err(|refusal| fault(Cause::MissingArtifact, refusal.to_string()))
     };
-    let pattern = match over.get(&from) {
+    let pattern = match laid.at(&from) {
         Some(entry) => entry.clone(),
         None => read(from.clone()).await?,
     };
     let Entry::File { text, mode } = pattern else {
         return Err(fault(Cause::MissingArtifact, format!("the template {from} is not there")));
     };
-    let user = read(to.clone()).await?;
-    let base = over.get(&to).cloned().unwrap_or_else(|| user.clone());
+    let user = match laid.user.get(&to) {
+        Some(user) => user.clone(),
+        None => read(to.clone()).await?,
+    };
+    let base = laid.over.get(&to).cloned().unwrap_or_else(|| user.clone());
     if base != Entry::Absent {
         return Err(fault(Cause::Conflict, format!("{to} exists already; a template makes a new file")));
     }

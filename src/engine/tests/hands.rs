@@ -1,0 +1,235 @@
+//! The person's hands in the files and in the review while steps are at work.
+//!
+//! The world is in memory; a command does what the person does meanwhile, so that nothing depends on time.
+
+use crate::desk::Dossier;
+use crate::domain::change::{Entry, HunkState};
+use crate::domain::ids::{StepId, WorkspacePath};
+use crate::domain::task::action::*;
+use crate::domain::task::event::{Ask, Ending};
+use crate::domain::task::standing::TaskState;
+use crate::engine::{Limits, Running, World, start};
+use crate::syntax::{Index, TreeSitter};
+use crate::testing::MemoryStore;
+use crate::testing::clock::ManualClock;
+use crate::testing::memory_arena::{Answer, MemoryArena, Tree};
+use crate::testing::memory_model::MemoryModel;
+use crate::testing::memory_workspace::MemoryWorkspace;
+use crate::testing::script::{Script, Turn};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+const LIST: &str = "one\na\nb\nc\ntwo\nd\ne\nf\nthree\n";
+
+fn at() -> WorkspacePath {
+    WorkspacePath::new("src/list.txt").unwrap()
+}
+
+fn file(text: &str) -> Entry {
+    Entry::File { text: text.into(), mode: 0o644 }
+}
+
+/// A plan of `run` steps that write the list, each with the settings given.
+fn plan(steps: &[(&str, &str)]) -> String {
+    let mut text = "# Raise the list\n\nAs the plan words it.\n\n## Contract\n\n- scope: `src/**`\n- accept: `tools/accept`\n\n## Steps\n".to_owned();
+    for (id, settings) in steps {
+        text.push_str(&format!("\n### {id}: Step {id}\n\n{settings}"));
+    }
+    text
+}
+
+struct Hands {
+    workspace: MemoryWorkspace,
+    arena: MemoryArena,
+    model: MemoryModel,
+    running: Running,
+}
+
+impl Hands {
+    async fn new(plan: String, script: Script) -> Hands {
+        let workspace = MemoryWorkspace::new([("src/list.txt", LIST)]);
+        let disk = workspace.clone();
+        let arena = MemoryArena::new(move || Tree::from([(at(), disk.entry(&at()))]));
+        arena.answers("tools/accept", Answer::exit(0, "fine\n"));
+        arena.answers("tools/check", Answer::exit(0, "fine\n"));
+        let model = MemoryModel::new(script);
+        let world = World {
+            store: Arc::new(MemoryStore::new()),
+            workspace: Arc::new(workspace.clone()),
+            syntax: Arc::new(TreeSitter::with_index(Index::in_memory())),
+            model: Arc::new(model.clone()),
+            arena: Arc::new(arena.clone()),
+            clock: Arc::new(ManualClock::new().auto_advance(Duration::from_secs(600))),
+            limits: Limits::default(),
+            remarks: Vec::new(),
+        };
+        let hands = Hands { workspace, arena, model, running: start(Arc::new(world)).await.unwrap() };
+        let goal = Goal { words: "What the person typed".to_owned(), place: None, references: Vec::new() };
+        hands.act(Action::Plan { goal, document: Some(plan) }).await;
+        hands
+    }
+
+    /// `tools/<name>` puts one word of the list in place of another, after the person has saved that text.
+    fn replaces(&self, name: &str, from: &'static str, to: &'static str, saved: Option<&'static str>) {
+        let disk = self.workspace.clone();
+        self.arena.on(&format!("tools/{name}"), move |_, tree| {
+            let text = tree.get(&at()).map(|entry| entry.text().replace(from, to)).unwrap_or_default();
+            if let Some(saved) = saved {
+                disk.change_behind(&at(), file(saved));
+            }
+            Ok(Answer::exit(0, "done\n").writes(at(), &text))
+        });
+    }
+
+    async fn act(&self, action: Action) {
+        let person = Actor { user: "ada".to_owned(), client: "terminal".to_owned() };
+        self.running.handle.act(person, action).await.unwrap();
+    }
+
+    /// Approves and runs, allowing each command, until the task is as wanted.
+    async fn run(&self, upto: Option<&str>, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
+        let task = Which::TheOnlyOne;
+        let seen = self.until(|seen| seen.page.is_some()).await;
+        let revision = seen.page.as_ref().unwrap().revision.clone();
+        self.act(Action::Approve { task: task.clone(), revision, upto: upto.map(StepId::new) }).await;
+        self.act(Action::Resume { task }).await;
+        self.until(wanted).await
+    }
+
+    async fn until(&self, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
+        let mut desks = self.running.handle.desks();
+        let waiting = async {
+            loop {
+                let seen = desks.borrow_and_update().tasks.first().cloned().unwrap();
+                let asked = seen.task.open_gates().find(|gate| matches!(gate.ask, Ask::Command { .. })).cloned();
+                if let Some(gate) = asked {
+                    let (task, answer) = (Which::TheOnlyOne, GateAnswer::AllowForPlan);
+                    self.act(Action::Gate { task, gate: Some(gate.id), answer, comment: None }).await;
+                } else if wanted(&seen) {
+                    return seen;
+                } else {
+                    desks.changed().await.unwrap();
+                }
+            }
+        };
+        let came = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+        came.unwrap_or_else(|_| {
+            let desk = self.running.handle.desk();
+            panic!(
+                "nothing goes on: {:?}",
+                desk.tasks.iter().map(|seen| (&seen.state, &seen.steps)).collect::<Vec<_>>()
+            )
+        })
+    }
+
+    fn text(&self) -> String {
+        self.workspace.entry(&at()).text().to_owned()
+    }
+}
+
+/// For plans without a model.
+fn silent() -> Script {
+    Script::by(|_, _| Turn::text(""))
+}
+
+fn hunks(seen: &Dossier) -> Vec<(String, HunkState)> {
+    let change = |old: &str, new: &str| format!("{}→{}", old.trim(), new.trim());
+    seen.hunks.iter().map(|hunk| (change(&hunk.old, &hunk.new), hunk.state)).collect()
+}
+
+fn reviewable(seen: &Dossier) -> bool {
+    seen.state == TaskState::AwaitingReview
+}
+
+const RAISE: &str = "- run: `tools/raise`\n- write: `src/**`\n- effect: repeatable\n";
+const LOWER: &str = "- run: `tools/lower`\n- write: `src/**`\n- effect: repeatable\n";
+
+#[tokio::test]
+async fn a_save_during_a_command_is_no_part_of_its_hunks() {
+    let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+    let saved = "one\na\nb\nc\ntwo\nd\ne\nf\nTHREE\n";
+    hands.replaces("raise", "one", "1", Some(saved));
+    let seen = hands.run(None, reviewable).await;
+    assert_eq!(hunks(&seen), [("one→1".to_owned(), HunkState::Open)]);
+    hands.act(Action::Accept { task: Which::TheOnlyOne, target: Target::All }).await;
+    assert_eq!(hands.text(), saved.replace("one", "1"));
+}
+
+#[tokio::test]
+async fn a_file_that_a_command_wrote_and_nobody_can_read_fails_the_step() {
+    let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+    hands.replaces("raise", "one", "1", None);
+    hands.workspace.refuse_read(&at(), crate::ports::ReadRefusal::NotUtf8(at()));
+    let seen = hands.run(None, |seen| seen.steps.iter().any(|(_, words)| words.starts_with("failed"))).await;
+    assert_eq!(
+        seen.steps[0].1,
+        "failed (conflict): src/list.txt is not UTF-8 text; planwright changes only UTF-8 files"
+    );
+    assert!(seen.hunks.is_empty());
+}
+
+#[tokio::test]
+async fn a_view_without_the_change_gives_no_verdict() {
+    let checked = format!("{RAISE}- check: `tools/check`\n");
+    let hands = Hands::new(plan(&[("raise", &checked)]), silent()).await;
+    hands.replaces("raise", "one", "1", Some("ein\na\nb\nc\ntwo\nd\ne\nf\nthree\n"));
+    let seen = hands.run(None, |seen| seen.steps.iter().any(|(_, words)| words.starts_with("blocked"))).await;
+    let hunk = seen.hunks[0].id.clone();
+    assert_eq!(hunks(&seen), [("one→1".to_owned(), HunkState::Touched)]);
+    let why = format!("`tools/check`: {hunk} no longer fits the text; settle it first");
+    assert_eq!(seen.steps[0].1, format!("blocked (conflict): {why}"));
+    assert_eq!(hands.arena.runs("tools/check"), 0);
+}
+
+/// The first step's hunk is accepted before the second step changes the same file.
+async fn superseded() -> Hands {
+    let hands = Hands::new(plan(&[("raise", RAISE), ("lower", LOWER)]), silent()).await;
+    hands.replaces("raise", "one", "1", None);
+    hands.replaces("lower", "three", "3", None);
+    let pending = |seen: &Dossier| seen.hunks.iter().any(|hunk| hunk.pending);
+    hands.run(Some("raise"), pending).await;
+    hands.act(Action::Accept { task: Which::TheOnlyOne, target: Target::All }).await;
+    let seen = hands.run(None, |seen| reviewable(seen) && pending(seen)).await;
+    let both = [("three→3".to_owned(), HunkState::Open), ("one→1".to_owned(), HunkState::Accepted)];
+    assert_eq!(hunks(&seen), both);
+    hands
+}
+
+#[tokio::test]
+async fn a_task_that_keeps_only_a_superseded_hunk_has_kept_something() {
+    let hands = superseded().await;
+    let target = Target::Step(StepId::new("lower"));
+    hands.act(Action::Reject { task: Which::TheOnlyOne, target, reason: None }).await;
+    let seen = hands.until(|seen| seen.task.is_over()).await;
+    assert_eq!(seen.state, TaskState::Done { ending: Ending::Verified });
+    assert_eq!(hands.text(), LIST.replace("one", "1"));
+}
+
+#[tokio::test]
+async fn a_superseded_hunk_can_be_taken_back() {
+    let hands = superseded().await;
+    let target = Target::Step(StepId::new("raise"));
+    hands.act(Action::Undo { task: Which::TheOnlyOne, target }).await;
+    assert_eq!(hands.text(), LIST);
+    let seen = hands.until(reviewable).await;
+    assert_eq!(hunks(&seen), [("three→3".to_owned(), HunkState::Open)]);
+}
+
+#[tokio::test]
+async fn a_model_is_told_the_goal_that_was_approved() {
+    let edit = "- edit: `src/list.txt`\n";
+    let call = |name: &str, arguments| Turn::call(name, arguments);
+    let pair = json!({ "search": "one", "replace": "1" });
+    let script = Script::when(
+        "As the plan words it.",
+        [
+            call("replace", json!({ "path": "src/list.txt", "pairs": [pair] })),
+            call("finish", json!({ "summary": "raised" })),
+        ],
+    );
+    let hands = Hands::new(plan(&[("raise", edit)]), script).await;
+    hands.run(None, reviewable).await;
+    let asked = format!("{:?}", hands.model.requests());
+    assert!(asked.contains("As the plan words it.") && !asked.contains("What the person typed"), "{asked}");
+}
