@@ -127,13 +127,20 @@ fn ending(owner: &Owner, id: &TaskId) -> Ending {
     if accept.is_empty() {
         return unjudged("the plan has no acceptance check");
     }
-    for check in &accept {
+    let verdict = |check: &Check| {
         let judged = case.task.judgements.iter().find(|j| j.work == Work::Acceptance && &j.check == check);
-        match judged.map(|judgement| &judgement.verdict) {
-            Some(Verdict::Passed) => {}
-            Some(Verdict::Failed { why }) => {
-                return Ending::CheckFails { why: format!("{}: {why}", checks::name(check)) };
-            }
+        judged.map(|judgement| &judgement.verdict)
+    };
+    // Judging stops at the first check that does not hold, so the others have no verdict: the one that failed is the
+    // reason, wherever it stands in the plan.
+    for check in &accept {
+        if let Some(Verdict::Failed { why }) = verdict(check) {
+            return Ending::CheckFails { why: format!("{}: {why}", checks::name(check)) };
+        }
+    }
+    for check in &accept {
+        match verdict(check) {
+            Some(Verdict::Passed | Verdict::Failed { .. }) => {}
             Some(Verdict::NotJudged { why }) => return unjudged(&format!("{}: {why}", checks::name(check))),
             None => return unjudged(&format!("{} was not run", checks::name(check))),
         }

@@ -203,9 +203,14 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
                     seq: *seq,
                 },
             );
-            // What is under way, or waits for a person, judges the state it finds when it goes on.
+            // What is under way judges the state it finds. A gate asks for a selection that is no more: it goes, and the
+            // next acceptance asks anew.
             match task.acceptance.state {
-                ProgressState::Running | ProgressState::AtGate(_) => {}
+                ProgressState::Running => {}
+                ProgressState::AtGate(_) => {
+                    close_gates_of(task, &Work::Acceptance);
+                    task.acceptance.state = ProgressState::Idle;
+                }
                 ProgressState::Idle | ProgressState::Done { .. } | ProgressState::Failed { .. } => {
                     task.acceptance.state = ProgressState::Idle;
                 }
