@@ -225,7 +225,7 @@ impl Owner {
     async fn append_for(
         &mut self,
         ticket: &Ticket,
-        events: Vec<Event>,
+        mut events: Vec<Event>,
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
@@ -251,6 +251,14 @@ impl Owner {
                 budget::exceeded(&case.task, &plan.plan().contract.budget, &events, self.world.clock.now())
         {
             return Err(Halt::OverBudget(why));
+        }
+        // Work knows the task as it was when it began; a number that a person's edit took since is not given twice.
+        let mut number = case.task.newest().map_or(0, |newest| newest.name.number);
+        for event in &mut events {
+            if let Event::Revised { revision, .. } = event {
+                number = number.saturating_add(1);
+                revision.number = number;
+            }
         }
         self.append(&ticket.task, events, how).await.map_err(Halt::Store)
     }

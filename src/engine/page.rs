@@ -12,10 +12,11 @@ use crate::domain::ids::*;
 use crate::domain::plan::{self, Facts, Versions, outlook};
 use crate::domain::policy::tools;
 use crate::domain::problem::{Problem, Severity};
-use crate::domain::task::action::Actor;
+use crate::domain::task::action::{Actor, Refusal, RefusalKind};
+use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Author, Event};
 use crate::domain::task::state::{Document, Task};
-use crate::ports::Durability;
+use crate::ports::{Durability, WriteRefusal};
 use std::sync::Arc;
 
 /// The version of the prompts and tables in force; part of every digest (rule 10). Raised when the meaning of a plan
@@ -94,6 +95,23 @@ pub(super) async fn study(world: &World, text: &str) -> Studied {
     let problems = plan::compile(&parsed, &facts);
     let normal = plan::normal(&parsed.plan, &versions(world));
     Studied { parsed, normal, problems }
+}
+
+/// Replaces the document by a text that was made from `from`. What a person saved since stays.
+///
+/// # Errors
+/// Why the document is as it was.
+pub(super) async fn replace(world: &World, task: &Task, from: &str, text: &str) -> Result<(), Refusal> {
+    let id = &task.id;
+    match world.workspace.replace_page(id, &page_name(task), from, text).await {
+        Ok(_) => Ok(()),
+        Err(WriteRefusal::Changed { .. }) => Err(refuse(
+            RefusalKind::Plan,
+            "the plan document was saved in this moment; it stays as it was saved",
+            format!("planwright show {id}, then run the command again"),
+        )),
+        Err(refusal) => Err(refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor")),
+    }
 }
 
 impl Owner {

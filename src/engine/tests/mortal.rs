@@ -114,6 +114,19 @@ impl Workspace for Mortal<MemoryWorkspace> {
         })
     }
 
+    fn replace_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        expected: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        Box::pin(async move {
+            self.1.reach().await;
+            self.0.replace_page(task, name, expected, text).await
+        })
+    }
+
     fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>> {
         self.0.read_page(task, name)
     }
