@@ -100,6 +100,11 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
                 continue;
             }
         };
+        if let (Some(why), false) = (&case.lapsed, case.task.is_over()) {
+            owner.remarks.push(format!(
+                "the approval of task {id} has lapsed, because this release reads plans differently ({why}); nothing of it runs until it is approved again: planwright show {id}"
+            ));
+        }
         owner.order.push(id.clone());
         owner.cases.insert(id.clone(), case);
         if let Err(fault) = recover::recover(&mut owner, &id).await {
@@ -396,6 +401,8 @@ impl Owner {
     /// A step that is under way by its journal, waits for nobody, and has no work in this process.
     fn interrupted(&self, id: &TaskId) -> Option<Work> {
         let case = self.cases.get(id)?;
+        // Without a plan it has nothing to go on by.
+        case.plan.as_ref()?;
         case.task.steps.iter().find_map(|run| {
             let running = match run.state {
                 StepState::Running { .. } | StepState::Repairing { .. } => true,

@@ -152,16 +152,21 @@ impl Owner {
         let known = case.task.revisions.iter().rev().find(|known| known.name.digest == digest.short()).cloned();
         let revision = match known {
             Some(known) => known.name,
+            // What is over is only read; its document says what it said, in whatever way this release reads it.
+            None if case.task.is_over() => newest.name,
             None => {
                 let number = newest.name.number.saturating_add(1);
                 let name = RevisionRef { number, digest: digest.short().to_owned() };
+                let same = case.lapsed.is_some() && self.wanted_text(id).is_some_and(|wanted| *wanted == *text);
+                let reason =
+                    if same { "this release reads the document differently" } else { "the document was edited" };
                 let by = Actor { user: case.task.by.user.clone(), client: "the plan file".to_owned() };
                 let Ok(hash) = world.store.put_blob(text.clone().into_bytes()).await else { return };
                 let revised = Event::Revised {
                     revision: name.clone(),
                     text: hash,
                     author: Author::Person(by),
-                    reason: "the document was edited".to_owned(),
+                    reason: reason.to_owned(),
                     errors: studied.errors(),
                 };
                 if let Err(fault) = self.append(id, vec![revised], Durability::Process).await {
@@ -193,7 +198,7 @@ impl Owner {
     /// Notes whether the document still says what was approved.
     async fn stray(&mut self, id: &TaskId, digest: Option<ContentHash>) {
         let Some(case) = self.cases.get(id) else { return };
-        let Some(approval) = &case.task.approval else { return };
+        let Some(approval) = case.task.approval.as_ref().filter(|_| !case.task.is_over()) else { return };
         let same = digest.as_ref() == Some(&approval.digest);
         let event = match (&case.task.document, same) {
             (Document::Same, true) => return,
