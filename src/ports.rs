@@ -227,6 +227,14 @@ pub trait Workspace: Send + Sync {
         name: &'a str,
         text: &'a str,
     ) -> Fut<'a, Result<PathBuf, WriteRefusal>>;
+    /// The same, if `expected` stands there. What a person saved since stays: `Changed`, and nothing is touched.
+    fn replace_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        expected: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>>;
     /// Reads it; `None` when it is not there.
     fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>>;
     /// Where `write_page` puts it.

@@ -135,6 +135,13 @@ impl Owner {
                 format!("planwright show {id}, then planwright approve {id}"),
             ));
         }
+        if case.lapsed.is_some() {
+            return Err(refuse(
+                RefusalKind::Plan,
+                format!("the approval of task {id} has lapsed: this release reads plans differently"),
+                format!("planwright show {id}, then approve it again (planwright approve {id})"),
+            ));
+        }
         match case.task.document {
             Document::Strayed { .. } if !case.task.steps.iter().any(|step| step.state.is_under_way()) => Err(refuse(
                 RefusalKind::Plan,

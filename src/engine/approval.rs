@@ -5,7 +5,7 @@
 
 use super::actions::{broken, missing};
 use super::owner::Owner;
-use super::page::{page_name, study, versions};
+use super::page::{replace, study, versions};
 use super::steps::item;
 use super::world::World;
 use crate::domain::change::Entry;
@@ -104,13 +104,13 @@ impl Owner {
 ///
 /// # Errors
 /// The refusal that names the new revision, if there was an open question.
-async fn assume(owner: &mut Owner, id: &TaskId, text: &str, actor: &Actor) -> Result<(), Refusal> {
-    let edits = edit::assume_unanswered(text);
+async fn assume(owner: &mut Owner, id: &TaskId, from: &str, actor: &Actor) -> Result<(), Refusal> {
+    let edits = edit::assume_unanswered(from);
     if edits.is_empty() {
         return Ok(());
     }
-    let open = edit::questions(&plan::parse(text)).iter().filter(|question| question.answer.is_none()).count();
-    let text = edit::apply(text, &edits);
+    let open = edit::questions(&plan::parse(from)).iter().filter(|question| question.answer.is_none()).count();
+    let text = edit::apply(from, &edits);
     let world = owner.world.clone();
     let Some(case) = owner.cases.get(id) else { return Err(missing(id)) };
     let studied = study(&world, &text).await;
@@ -121,8 +121,10 @@ async fn assume(owner: &mut Owner, id: &TaskId, text: &str, actor: &Actor) -> Re
         Some(known) => known.name.clone(),
         None => RevisionRef { number: newest.saturating_add(1), digest },
     };
-    let name = page_name(&case.task);
-    if known.is_none() {
+    let is_new = known.is_none();
+    // Before the revision is noted: a text that cannot replace what stands there is none.
+    replace(&world, &case.task, from, &text).await?;
+    if is_new {
         let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(broken)?;
         let revised = Event::Revised {
             revision: revision.clone(),
@@ -133,11 +135,6 @@ async fn assume(owner: &mut Owner, id: &TaskId, text: &str, actor: &Actor) -> Re
         };
         owner.append(id, vec![revised], Durability::Disk).await.map_err(broken)?;
     }
-    world
-        .workspace
-        .write_page(id, &name, &text)
-        .await
-        .map_err(|refusal| refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor"))?;
     owner.read_page(id).await;
     Err(refuse(
         RefusalKind::Plan,

@@ -46,6 +46,9 @@ pub struct Case {
     pub journal: Journal,
     /// The approved plan.
     pub plan: Option<Arc<ApprovedPlan>>,
+    /// Why there is none although something is approved: this release reads the approved text differently. Nothing of
+    /// it runs until it is approved again; the task can be read.
+    pub lapsed: Option<String>,
     /// The plan document as last read.
     pub page: Option<Arc<Page>>,
     /// Texts of the revisions.
@@ -75,7 +78,8 @@ pub struct Case {
     pub words: watch::Sender<Arc<Vec<Said>>>,
 }
 
-/// Snapshots are taken this often, in events: a task of 10,000 events opens by reading at most this many beyond one.
+/// Snapshots are taken this often, in events: the state of a task of 10,000 events is made by folding at most this
+/// many beyond one. All its events are read nevertheless, because timelines and hunks are made from them.
 const SNAPSHOT_EVERY: u64 = 500;
 
 /// Raised when `Task` changes its shape: a snapshot of another format is not read.
@@ -116,6 +120,7 @@ impl Case {
             task: Arc::new(task),
             journal,
             plan: None,
+            lapsed: None,
             page: None,
             revisions: Arc::default(),
             proposals: Vec::new(),
@@ -257,6 +262,7 @@ impl Case {
         self.held.retain(|hash, _| in_force(hash));
         self.proposals = self.task.proposals.iter().filter_map(|s| self.held.get(&s.proposal).cloned()).collect();
         self.fetch_former(world).await?;
+        self.lapsed = None;
         self.plan = match &self.task.approval {
             None => None,
             Some(approval) => {
@@ -268,8 +274,13 @@ impl Case {
                     Some(held) => Some(held),
                     None => {
                         let text = text_of(world, &approval.text).await?;
-                        let plan = super::approval::reload(world, &text, approval).map_err(StoreFault::Broken)?;
-                        Some(Arc::new(plan))
+                        match super::approval::reload(world, &text, approval) {
+                            Ok(plan) => Some(Arc::new(plan)),
+                            Err(why) => {
+                                self.lapsed = Some(why);
+                                None
+                            }
+                        }
                     }
                 }
             }

@@ -5,7 +5,7 @@
 use super::actions::{broken, missing};
 use super::case::{Case, Drive};
 use super::owner::Owner;
-use super::page::{page_name, study};
+use super::page::{page_name, replace, study};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{edit, parse};
@@ -177,12 +177,7 @@ pub(super) async fn answer(
         .map_err(|why| refuse(RefusalKind::NotFound, why, format!("planwright show {id} lists the questions")))?;
     let text = text::apply(&page.text, &[replacement])
         .map_err(|error| refuse(RefusalKind::Broken, error.to_string(), "edit the document by hand"))?;
-    let name = page_name(&case.task);
-    world
-        .workspace
-        .write_page(id, &name, &text)
-        .await
-        .map_err(|refusal| refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor"))?;
+    replace(&world, &case.task, &page.text, &text).await?;
     owner.read_page(id).await;
     let open = edit::questions(&parse(&text)).into_iter().filter(|question| question.answer.is_none()).count();
     if open > 0 {

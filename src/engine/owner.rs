@@ -100,6 +100,11 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
                 continue;
             }
         };
+        if let (Some(why), false) = (&case.lapsed, case.task.is_over()) {
+            owner.remarks.push(format!(
+                "the approval of task {id} has lapsed, because this release reads plans differently ({why}); nothing of it runs until it is approved again: planwright show {id}"
+            ));
+        }
         owner.order.push(id.clone());
         owner.cases.insert(id.clone(), case);
         if let Err(fault) = recover::recover(&mut owner, &id).await {
@@ -228,7 +233,7 @@ impl Owner {
     async fn append_for(
         &mut self,
         ticket: &Ticket,
-        events: Vec<Event>,
+        mut events: Vec<Event>,
         how: Durability,
     ) -> Result<Vec<Recorded>, Halt> {
         let starts = events.iter().any(|event| matches!(event, Event::Intended { .. } | Event::Began { .. }));
@@ -258,6 +263,14 @@ impl Owner {
                 budget::exceeded(&case.task, &plan.plan().contract.budget, &events, self.world.clock.now())
         {
             return Err(Halt::OverBudget(why));
+        }
+        // Work knows the task as it was when it began; a number that a person's edit took since is not given twice.
+        let mut number = case.task.newest().map_or(0, |newest| newest.name.number);
+        for event in &mut events {
+            if let Event::Revised { revision, .. } = event {
+                number = number.saturating_add(1);
+                revision.number = number;
+            }
         }
         self.append(&ticket.task, events, how).await.map_err(Halt::Store)
     }
@@ -402,6 +415,8 @@ impl Owner {
     /// A step that is under way by its journal, waits for nobody, and has no work in this process.
     fn interrupted(&self, id: &TaskId) -> Option<Work> {
         let case = self.cases.get(id)?;
+        // Without a plan it has nothing to go on by.
+        case.plan.as_ref()?;
         case.task.steps.iter().find_map(|run| {
             let running = match run.state {
                 StepState::Running { .. } | StepState::Repairing { .. } => true,

@@ -12,10 +12,11 @@ use crate::domain::ids::*;
 use crate::domain::plan::{self, Facts, Versions, outlook};
 use crate::domain::policy::tools;
 use crate::domain::problem::{Problem, Severity};
-use crate::domain::task::action::Actor;
+use crate::domain::task::action::{Actor, Refusal, RefusalKind};
+use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Author, Event};
 use crate::domain::task::state::{Document, Task};
-use crate::ports::Durability;
+use crate::ports::{Durability, WriteRefusal};
 use std::sync::Arc;
 
 /// The version of the prompts and tables in force; part of every digest (rule 10). Raised when the meaning of a plan
@@ -96,6 +97,23 @@ pub(super) async fn study(world: &World, text: &str) -> Studied {
     Studied { parsed, normal, problems }
 }
 
+/// Replaces the document by a text that was made from `from`. What a person saved since stays.
+///
+/// # Errors
+/// Why the document is as it was.
+pub(super) async fn replace(world: &World, task: &Task, from: &str, text: &str) -> Result<(), Refusal> {
+    let id = &task.id;
+    match world.workspace.replace_page(id, &page_name(task), from, text).await {
+        Ok(_) => Ok(()),
+        Err(WriteRefusal::Changed { .. }) => Err(refuse(
+            RefusalKind::Plan,
+            "the plan document was saved in this moment; it stays as it was saved",
+            format!("planwright show {id}, then run the command again"),
+        )),
+        Err(refusal) => Err(refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor")),
+    }
+}
+
 impl Owner {
     /// Reads the plan document of a task and takes in what a person did to it.
     pub(super) async fn read_page(&mut self, id: &TaskId) {
@@ -134,16 +152,21 @@ impl Owner {
         let known = case.task.revisions.iter().rev().find(|known| known.name.digest == digest.short()).cloned();
         let revision = match known {
             Some(known) => known.name,
+            // What is over is only read; its document says what it said, in whatever way this release reads it.
+            None if case.task.is_over() => newest.name,
             None => {
                 let number = newest.name.number.saturating_add(1);
                 let name = RevisionRef { number, digest: digest.short().to_owned() };
+                let same = case.lapsed.is_some() && self.wanted_text(id).is_some_and(|wanted| *wanted == *text);
+                let reason =
+                    if same { "this release reads the document differently" } else { "the document was edited" };
                 let by = Actor { user: case.task.by.user.clone(), client: "the plan file".to_owned() };
                 let Ok(hash) = world.store.put_blob(text.clone().into_bytes()).await else { return };
                 let revised = Event::Revised {
                     revision: name.clone(),
                     text: hash,
                     author: Author::Person(by),
-                    reason: "the document was edited".to_owned(),
+                    reason: reason.to_owned(),
                     errors: studied.errors(),
                 };
                 if let Err(fault) = self.append(id, vec![revised], Durability::Process).await {
@@ -175,7 +198,7 @@ impl Owner {
     /// Notes whether the document still says what was approved.
     async fn stray(&mut self, id: &TaskId, digest: Option<ContentHash>) {
         let Some(case) = self.cases.get(id) else { return };
-        let Some(approval) = &case.task.approval else { return };
+        let Some(approval) = case.task.approval.as_ref().filter(|_| !case.task.is_over()) else { return };
         let same = digest.as_ref() == Some(&approval.digest);
         let event = match (&case.task.document, same) {
             (Document::Same, true) => return,

@@ -17,6 +17,7 @@ use crate::domain::problem::Severity;
 use crate::domain::prompt::planner::{Planner, PlannerBrief, PlannerMove, PlannerTask};
 use crate::domain::task::event::*;
 use crate::domain::text;
+use crate::ports::{Durability, WriteRefusal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -238,8 +239,7 @@ fn source_folders(world: &World) -> Vec<String> {
     if folders.is_empty() || folders.contains(&usual) { vec![usual] } else { folders.into_iter().collect() }
 }
 
-/// Stores the revision, then writes its document. A text that a person has there and that no revision holds is kept
-/// beside it.
+/// Stores the revision, then writes its document.
 async fn store(
     run: &mut Run,
     page: Option<Arc<Page>>,
@@ -252,32 +252,55 @@ async fn store(
     let digest = plan::normal(&plan::parse(&text).plan, &super::page::versions(&world)).digest;
     // Stored before, or by this very attempt before its process died: the same text keeps its name.
     let known = run.task.revisions.iter().rev().find(|known| known.name.digest == digest.short());
-    let next = || u32::try_from(run.task.revisions.len()).unwrap_or(u32::MAX).saturating_add(1);
-    let number = known.map_or_else(next, |known| known.name.number);
-    let revision = RevisionRef { number, digest: digest.short().to_owned() };
-    let is_new = known.is_none();
-    let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(Halt::Store)?;
-    if is_new {
-        run.state(Event::Revised { revision: revision.clone(), text: hash, author, reason: reason.clone(), errors })
-            .await?;
-    }
-    let name = page_name(&run.task);
-    if let Some(page) = page
-        && let Ok(Some(there)) = world.workspace.read_page(&run.task.id, &name).await
-        && *there != *page.text
-    {
-        let beside = format!("log/before-r{number}.plan.md");
-        if let Err(refusal) = world.workspace.write_page(&run.task.id, &beside, &there).await {
-            return Ok(Outcome::Blocked {
-                cause: Cause::Conflict,
-                message: format!("the plan document was edited meanwhile and could not be kept beside: {refusal}"),
+    let revision = match known.map(|known| known.name.clone()) {
+        Some(known) => known,
+        None => {
+            // The owner numbers it: a person may have saved another one since this attempt began.
+            let revision = RevisionRef { number: 0, digest: digest.short().to_owned() };
+            let hash = world.store.put_blob(text.clone().into_bytes()).await.map_err(Halt::Store)?;
+            let revised = Event::Revised { revision, text: hash, author, reason: reason.clone(), errors };
+            let recorded = run.append(vec![revised], Durability::Process).await?;
+            let named = recorded.into_iter().find_map(|one| match one.event {
+                Event::Revised { revision, .. } => Some(revision),
+                _ => None,
             });
+            named.ok_or(Halt::Stopped)?
         }
-    }
-    if let Err(refusal) = world.workspace.write_page(&run.task.id, &name, &text).await {
-        let message = format!("the plan stands, but its document could not be written: {refusal}");
-        return Ok(Outcome::Failed { cause: Cause::ToolFault, message, ended: None });
+    };
+    match put(run, page.as_deref(), &text, &revision).await {
+        Ok(()) => {}
+        Err(refusal @ WriteRefusal::Changed { .. }) => {
+            let message = format!("{revision} stands, but its document is saved again and again meanwhile: {refusal}");
+            return Ok(Outcome::Blocked { cause: Cause::Conflict, message });
+        }
+        Err(refusal) => {
+            let message = format!("{revision} stands, but its document could not be written: {refusal}");
+            return Ok(Outcome::Failed { cause: Cause::ToolFault, message, ended: None });
+        }
     }
     let summary = run.payload(format!("{revision}: {reason}")).await?;
     Ok(Outcome::Done { verified: errors == 0, summary })
+}
+
+/// Puts a revision in the place of the document. A text there that planning did not start from is kept beside first.
+async fn put(run: &Run, from: Option<&Page>, text: &str, revision: &RevisionRef) -> Result<(), WriteRefusal> {
+    let (workspace, id, name) = (&run.world.workspace, &run.task.id, page_name(&run.task));
+    let beside = format!("log/before-r{}.plan.md", revision.number);
+    let mut refused = None;
+    // A save can come in between once; a program that saves all the time is given up on.
+    for _ in 0..3 {
+        let there = workspace.read_page(id, &name).await.map_err(WriteRefusal::Unreadable)?;
+        let Some(there) = there else { return workspace.write_page(id, &name, text).await.map(drop) };
+        if there == text {
+            return Ok(());
+        }
+        if from.is_none_or(|page| *page.text != *there) {
+            workspace.write_page(id, &beside, &there).await?;
+        }
+        match workspace.replace_page(id, &name, &there, text).await {
+            Err(refusal @ WriteRefusal::Changed { .. }) => refused = Some(refusal),
+            done => return done.map(drop),
+        }
+    }
+    refused.map_or(Ok(()), Err)
 }

@@ -314,9 +314,6 @@ fn facts_of(journal: &Journal, work: &Work) -> VecDeque<Event> {
                 facts.push_back(recorded.event.clone());
             }
             Event::Judged { work: judged, .. } if judged == work => facts.push_back(recorded.event.clone()),
-            Event::Revised { author: Author::Planner | Author::Skeleton, .. } if work == &Work::Planning => {
-                facts.push_back(recorded.event.clone());
-            }
             _ => {}
         }
     }

@@ -24,6 +24,7 @@ struct Inner {
     unreadable: BTreeMap<WorkspacePath, ReadRefusal>,
     refuse_writes: Option<String>,
     behind: Vec<(WorkspacePath, Entry)>,
+    behind_page: Option<String>,
     binding: Binding,
     writes: Vec<(WorkspacePath, Entry)>,
 }
@@ -45,6 +46,7 @@ impl MemoryWorkspace {
             unreadable: BTreeMap::new(),
             refuse_writes: None,
             behind: Vec::new(),
+            behind_page: None,
             binding,
             writes: Vec::new(),
         };
@@ -69,6 +71,11 @@ impl MemoryWorkspace {
     /// Changes a file in the middle of the next write, after its caller has read and before the act.
     pub fn change_during_next_write(&self, path: &WorkspacePath, entry: Entry) {
         self.lock().behind.push((path.clone(), entry));
+    }
+
+    /// Saves this as the page that is replaced next, after its caller has read it and before the act.
+    pub fn save_during_next_replace(&self, text: &str) {
+        self.lock().behind_page = Some(text.to_owned());
     }
 
     /// Makes reads of a path fail.
@@ -175,6 +182,35 @@ impl Workspace for MemoryWorkspace {
         Box::pin(async move {
             let path = self.page_path(task, name);
             self.lock().pages.insert(path.clone(), text.to_owned());
+            Ok(path)
+        })
+    }
+
+    fn replace_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        expected: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        Box::pin(async move {
+            let path = self.page_path(task, name);
+            let Ok(label) = WorkspacePath::new(&format!(".planwright/tasks/{task}/{name}")) else {
+                return self.write_page(task, name, text).await;
+            };
+            let mut inner = self.lock();
+            if let Some(saved) = inner.behind_page.take() {
+                inner.pages.insert(path.clone(), saved);
+            }
+            match inner.pages.get(&path) {
+                Some(found) if found == expected => {}
+                found => {
+                    let found =
+                        found.map_or(Entry::Absent, |text| Entry::File { text: Arc::from(text.as_str()), mode: 0o644 });
+                    return Err(WriteRefusal::Changed { path: label, found: found.hash() });
+                }
+            }
+            inner.pages.insert(path.clone(), text.to_owned());
             Ok(path)
         })
     }

@@ -162,6 +162,21 @@ impl Workspace for Disk {
         })
     }
 
+    fn replace_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        expected: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        let (id, page) = (task.clone(), name.to_owned());
+        let (expected, text) = (expected.to_owned(), text.to_owned());
+        let work = self.blocking(move |_, pages| pages.replace(&id, &page, &expected, &text));
+        Box::pin(async move {
+            work.await.unwrap_or_else(|reason| Err(WriteRefusal::Failed { path: self.pages.label().clone(), reason }))
+        })
+    }
+
     fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>> {
         let (id, page) = (task.clone(), name.to_owned());
         let work = self.blocking(move |_, pages| pages.read(&id, &page));

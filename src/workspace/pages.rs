@@ -5,6 +5,7 @@
 //! everything but recipes and configuration out of git. Absent: what stands on the pages.
 
 use super::place::{inside_as_far_as_it_goes, place};
+use super::write;
 use crate::domain::change::Entry;
 use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
 use crate::ports::{ReadRefusal, WriteRefusal};
@@ -70,6 +71,25 @@ impl Pages {
         self.put(task, name, text).map_err(|error| WriteRefusal::Failed { path: label, reason: error.to_string() })
     }
 
+    /// Replaces a page that says `expected`, as a user's file is replaced.
+    pub fn replace(&self, task: &TaskId, name: &str, expected: &str, text: &str) -> Result<PathBuf, WriteRefusal> {
+        let label = self.checked(task, name).map_err(WriteRefusal::Unreadable)?;
+        let changed = |found: &Entry| WriteRefusal::Changed { path: label.clone(), found: found.hash() };
+        let Some((folder, below, found)) = self.found(&label, task, name).map_err(WriteRefusal::Unreadable)? else {
+            return Err(changed(&Entry::Absent));
+        };
+        match &found {
+            Entry::File { text: old, mode } if **old == *expected => {
+                let after = Entry::File { text: text.into(), mode: *mode };
+                match write::write(&folder, &below, &found, &after) {
+                    Err(WriteRefusal::Changed { found, .. }) => Err(WriteRefusal::Changed { path: label, found }),
+                    done => done.map(|()| self.path(task, name)),
+                }
+            }
+            Entry::File { .. } | Entry::Absent => Err(changed(&found)),
+        }
+    }
+
     fn put(&self, task: &TaskId, name: &str, text: &str) -> std::io::Result<PathBuf> {
         let path = self.path(task, name);
         let parent = path.parent().unwrap_or(&self.root);
@@ -104,19 +124,29 @@ impl Pages {
 
     pub fn read(&self, task: &TaskId, name: &str) -> Result<Option<String>, ReadRefusal> {
         let label = self.checked(task, name)?;
-        let failed = |error: std::io::Error| super::place::failed(&label, error);
+        Ok(match self.found(&label, task, name)? {
+            None | Some((_, _, Entry::Absent)) => None,
+            Some((_, _, Entry::File { text, .. })) => Some(text.to_string()),
+        })
+    }
+
+    /// The folder of pages with links resolved, the page's path in it, and what stands there.
+    fn found(
+        &self,
+        label: &WorkspacePath,
+        task: &TaskId,
+        name: &str,
+    ) -> Result<Option<(PathBuf, WorkspacePath, Entry)>, ReadRefusal> {
         let folder = match self.folder(self.aside.load(Ordering::Relaxed)).canonicalize() {
             Ok(folder) => folder,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(super::place::failed(label, error)),
         };
         let below = WorkspacePath::new(&format!("tasks/{task}/{name}"));
-        let below = below.map_err(|problem| super::place::failed(&label, problem))?;
+        let below = below.map_err(|problem| super::place::failed(label, problem))?;
         let Some(place) = place(&folder, &below)? else { return Ok(None) };
-        Ok(match place.read(&label, &place.name)? {
-            Entry::Absent => None,
-            Entry::File { text, .. } => Some(text.to_string()),
-        })
+        let entry = place.read(label, &place.name)?;
+        Ok(Some((folder, below, entry)))
     }
 }
 

@@ -479,6 +479,21 @@ fn pages_are_kept_out_of_git_and_in_their_folder() {
 }
 
 #[test]
+fn a_page_is_replaced_only_while_it_says_what_was_read() {
+    let ground = ground();
+    let (disk, task) = (ground.disk(), TaskId::new("k3f9"));
+    let replace = |from: &str, to: &str| run(disk.replace_page(&task, "a.plan.md", from, to));
+    let page = || run(disk.read_page(&task, "a.plan.md")).unwrap();
+    assert!(matches!(replace("", "made"), Err(WriteRefusal::Changed { .. })), "there is no page");
+    let path = run(disk.write_page(&task, "a.plan.md", "made")).unwrap();
+    assert_eq!(replace("made", "made again"), Ok(path.clone()));
+    fs::write(&path, "saved by a person").unwrap();
+    assert!(matches!(replace("made again", "made at last"), Err(WriteRefusal::Changed { .. })));
+    assert_eq!(page().as_deref(), Some("saved by a person"));
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing lies beside it");
+}
+
+#[test]
 fn a_planwright_folder_that_leads_out_is_not_used() {
     let ground = ground();
     let outside = ground._dir.path().join("outside");

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation is the finding")]
 
 mod hands;
+mod lapsed;
 mod mortal;
 mod scene;
 mod twin;

@@ -7,8 +7,11 @@
 use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
 use crate::domain::change::Entry;
 use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
+use crate::domain::plan::Rule;
+use crate::domain::symbols::*;
 use crate::domain::task::facts::{Binding, RunOutcome, Rung};
 use crate::ports::*;
+use crate::syntax::TreeSitter;
 use crate::testing::MemoryStore;
 use crate::testing::memory_arena::MemoryArena;
 use crate::testing::memory_model::MemoryModel;
@@ -114,11 +117,57 @@ impl Workspace for Mortal<MemoryWorkspace> {
         })
     }
 
+    fn replace_page<'a>(
+        &'a self,
+        task: &'a TaskId,
+        name: &'a str,
+        expected: &'a str,
+        text: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        Box::pin(async move {
+            self.1.reach().await;
+            self.0.replace_page(task, name, expected, text).await
+        })
+    }
+
     fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>> {
         self.0.read_page(task, name)
     }
 
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {
         self.0.page_path(task, name)
+    }
+}
+
+/// The syntax port under another grammar version, if one is named.
+pub(super) struct Versioned(pub(super) TreeSitter, pub(super) Option<&'static str>);
+
+impl Syntax for Versioned {
+    fn outline(&self, source: &Source) -> FileSymbols {
+        self.0.outline(source)
+    }
+
+    fn errors(&self, source: &Source) -> Vec<SyntaxError> {
+        self.0.errors(source)
+    }
+
+    fn table(&self) -> SymbolTable {
+        self.0.table()
+    }
+
+    fn references(&self, sources: &[Source], name: &str) -> Vec<Reference> {
+        self.0.references(sources, name)
+    }
+
+    fn transform(&self, sources: &[Source], rule: &Rule) -> Result<Vec<FileEdits>, RuleRefusal> {
+        self.0.transform(sources, rule)
+    }
+
+    fn imports(&self, source: &Source) -> Vec<std::ops::Range<usize>> {
+        self.0.imports(source)
+    }
+
+    fn version(&self) -> String {
+        self.1.map_or_else(|| self.0.version(), str::to_owned)
     }
 }

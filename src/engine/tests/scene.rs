@@ -3,7 +3,7 @@
 //! The world outlives every life; the person acts on what the desk shows and on nothing else, as one at a terminal
 //! would, so that the same person can go on after a crash.
 
-use super::mortal::{Life, Mortal};
+use super::mortal::{Life, Mortal, Versioned};
 use crate::desk::{Desk, Dossier};
 use crate::domain::change::HunkState;
 use crate::domain::ids::{EffectId, TaskId, WorkspacePath};
@@ -149,6 +149,8 @@ pub(super) struct Scene {
     pub(super) takes_over: bool,
     /// The store of this life fails once and is mended; the person then says `resume` to the same process.
     pub(super) mended: bool,
+    /// Another grammar than the release's own.
+    pub(super) grammar: Option<&'static str>,
     /// The task's state as the last life's desk showed it.
     seen: Option<Task>,
 }
@@ -218,6 +220,7 @@ impl Scene {
             wary: false,
             takes_over: false,
             mended: false,
+            grammar: None,
             seen: None,
         }
     }
@@ -230,27 +233,40 @@ impl Scene {
             self.store.stop_after(events);
         }
         let life = Life { store: self.store.clone(), reach };
-        let index = Index::in_memory();
-        for (at, text) in [("src/lib.rs", LIB), ("src/shop.rs", SHOP), ("src/notes.rs", NOTES)] {
-            index.update(&path(at), Some(text));
-        }
-        let world = World {
-            store: Arc::new(self.store.clone()),
-            workspace: Arc::new(Mortal(self.workspace.clone(), life.clone())),
-            syntax: Arc::new(TreeSitter::with_index(index)),
-            model: Arc::new(Mortal(self.model.clone(), life.clone())),
-            arena: Arc::new(Mortal(self.arena.clone(), life.clone())),
-            clock: Arc::new(self.clock.clone()),
-            limits: Limits::default(),
-            remarks: Vec::new(),
-        };
-        let running = start(Arc::new(world)).await.unwrap();
+        let running = start(Arc::new(self.world(&life))).await.unwrap();
         let deadline = Duration::from_secs(20);
         let end = tokio::time::timeout(deadline, self.carry_on(&running.handle, &life)).await;
         let seen = running.handle.desk();
         self.seen = seen.tasks.first().map(|seen| Task::clone(&seen.task));
         running.stop().await;
         end.unwrap_or_else(|_| panic!("nothing goes on after {} events: {:?}", self.store.event_count(), shown(&seen)))
+    }
+
+    /// What is seen of the tasks by a process that only opens the workspace.
+    pub(super) async fn look(&mut self) -> Arc<Desk> {
+        self.store = self.store.reopen();
+        let life = Life { store: self.store.clone(), reach: true };
+        let running = start(Arc::new(self.world(&life))).await.unwrap();
+        let desk = running.handle.desk();
+        running.stop().await;
+        desk
+    }
+
+    fn world(&self, life: &Life) -> World {
+        let index = Index::in_memory();
+        for (at, text) in [("src/lib.rs", LIB), ("src/shop.rs", SHOP), ("src/notes.rs", NOTES)] {
+            index.update(&path(at), Some(text));
+        }
+        World {
+            store: Arc::new(self.store.clone()),
+            workspace: Arc::new(Mortal(self.workspace.clone(), life.clone())),
+            syntax: Arc::new(Versioned(TreeSitter::with_index(index), self.grammar)),
+            model: Arc::new(Mortal(self.model.clone(), life.clone())),
+            arena: Arc::new(Mortal(self.arena.clone(), life.clone())),
+            clock: Arc::new(self.clock.clone()),
+            limits: Limits::default(),
+            remarks: Vec::new(),
+        }
     }
 
     async fn carry_on(&mut self, handle: &EngineHandle, life: &Life) -> End {

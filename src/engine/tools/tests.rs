@@ -58,6 +58,15 @@ impl Workspace for Files {
     fn write_page<'a>(&'a self, _: &'a TaskId, _: &'a str, _: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
         panic!("the bench writes no page")
     }
+    fn replace_page<'a>(
+        &'a self,
+        _: &'a TaskId,
+        _: &'a str,
+        _: &'a str,
+        _: &'a str,
+    ) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        panic!("the bench writes no page")
+    }
     fn read_page<'a>(&'a self, _: &'a TaskId, _: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>> {
         Box::pin(async { Ok(None) })
     }
