@@ -76,6 +76,8 @@ pub struct Case {
     pub merged: watch::Sender<Arc<Merged>>,
     /// What the person said so far, for work under way.
     pub words: watch::Sender<Arc<Vec<Said>>>,
+    /// Tokens used so far, for work under way.
+    pub tokens: watch::Sender<u64>,
 }
 
 /// Snapshots are taken this often, in events: the state of a task of 10,000 events is made by folding at most this
@@ -134,10 +136,12 @@ impl Case {
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
             words: watch::Sender::new(Arc::default()),
+            tokens: watch::Sender::new(0),
         };
         case.fetch(world).await?;
         case.merged.send_replace(Arc::new(case.merge()));
         case.words.send_replace(Arc::new(case.task.said.clone()));
+        case.tokens.send_replace(case.task.spend.tokens());
         Ok(case)
     }
 
@@ -156,6 +160,7 @@ impl Case {
             said |= matches!(one.event, Event::Said { .. });
             self.stale |= touches_hunks(task, &one.event);
         }
+        self.tokens.send_replace(self.task.spend.tokens());
         if said {
             self.words.send_replace(Arc::new(self.task.said.clone()));
         }
@@ -230,7 +235,12 @@ impl Case {
     fn merge(&self) -> Merged {
         let rejected =
             self.task.decisions.iter().filter(|(_, decided)| matches!(decided.decision, Decision::Reject(_)));
-        Merged { proposals: self.proposals.clone(), rejected: rejected.map(|(hunk, _)| hunk.clone()).collect() }
+        let names = self.task.proposals.iter().map(|standing| (standing.step.clone(), standing.proposal.clone()));
+        Merged {
+            proposals: self.proposals.clone(),
+            names: names.collect(),
+            rejected: rejected.map(|(hunk, _)| hunk.clone()).collect(),
+        }
     }
 
     /// Hunks that wait for a decision or for the disk.
@@ -253,9 +263,8 @@ impl Case {
         }
         for standing in &self.task.proposals {
             if !self.held.contains_key(&standing.proposal) {
-                let text = text_of(world, &standing.proposal).await?;
-                let proposal = serde_json::from_str(&text).map_err(|error| StoreFault::Broken(error.to_string()))?;
-                self.held.insert(standing.proposal.clone(), Arc::new(proposal));
+                let proposal = proposal(world, &standing.proposal).await?;
+                self.held.insert(standing.proposal.clone(), proposal);
             }
         }
         let in_force = |hash: &ContentHash| self.task.proposals.iter().any(|standing| &standing.proposal == hash);
@@ -315,10 +324,7 @@ impl Case {
             }
             let proposal = match held.iter().find(|(held, _)| held == hash) {
                 Some((_, proposal)) => proposal.clone(),
-                None => {
-                    let text = text_of(world, hash).await?;
-                    Arc::new(serde_json::from_str(&text).map_err(|error| StoreFault::Broken(error.to_string()))?)
-                }
+                None => proposal(world, hash).await?,
             };
             if known(&proposal, &mut missing) {
                 self.former.insert(0, (hash.clone(), proposal));
@@ -333,6 +339,8 @@ impl Case {
 pub struct Merged {
     /// In merge order.
     pub proposals: Vec<Arc<Proposal>>,
+    /// The hash that the journal names each by; a step has one.
+    pub names: BTreeMap<StepId, ContentHash>,
     /// Left out of every view.
     pub rejected: BTreeSet<HunkId>,
 }
@@ -346,7 +354,7 @@ impl Merged {
     /// The same without the proposals of one step: what that step builds on, however often it is gone through.
     pub fn without(&self, step: &StepId) -> Merged {
         let proposals = self.proposals.iter().filter(|proposal| &proposal.step != step).cloned().collect();
-        Merged { proposals, rejected: self.rejected.clone() }
+        Merged { proposals, ..self.clone() }
     }
 }
 
@@ -357,6 +365,15 @@ pub fn in_force(proposals: &[Arc<Proposal>]) -> BTreeMap<WorkspacePath, FileChan
         changes.insert(change.path.clone(), change.clone());
     }
     changes
+}
+
+/// A proposal by the hash that the journal names.
+///
+/// # Errors
+/// The store does not have it.
+pub async fn proposal(world: &World, hash: &ContentHash) -> Result<Arc<Proposal>, StoreFault> {
+    let text = text_of(world, hash).await?;
+    serde_json::from_str(&text).map(Arc::new).map_err(|error| StoreFault::Broken(error.to_string()))
 }
 
 async fn text_of(world: &World, hash: &ContentHash) -> Result<String, StoreFault> {

@@ -29,6 +29,8 @@ pub(super) struct Setting {
     pub plan: Arc<ApprovedPlan>,
     /// The merged change set as it moves on.
     pub merged: watch::Receiver<Arc<Merged>>,
+    /// Tokens that the task has used, as they grow.
+    pub tokens: watch::Receiver<u64>,
     /// One check at a time.
     pub lane: Arc<Mutex<()>>,
     /// What the steps done so far say of themselves.
@@ -43,6 +45,7 @@ impl Setting {
         let plan = case.plan.clone()?;
         Some(Setting {
             merged: case.merged.subscribe(),
+            tokens: case.tokens.subscribe(),
             lane: case.lane.clone(),
             finished: findings::finished(&case.journal, &plan),
             learnt: None,

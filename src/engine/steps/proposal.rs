@@ -1,7 +1,7 @@
 //! From what a step made to its proposal: formatted, within its rights, within the contract, stored once.
 //!
-//! Invariant: a proposal is stored before its event; nothing that breaks the contract is proposed. Absent: judging by
-//! checks.
+//! Invariant: a proposal is stored before its event; nothing that breaks the contract is proposed; what it is held
+//! against is in the journal, so that going through the step again decides the same. Absent: judging by checks.
 
 use super::Setting;
 use crate::domain::change::{Entry, FileChange, Flag, Proposal, Stats, enforce, formatting, hunks};
@@ -10,9 +10,10 @@ use crate::domain::plan::{Measure, Step};
 use crate::domain::policy::paths;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Event, Intent};
-use crate::engine::case::Merged;
+use crate::engine::case::{self, Merged};
 use crate::engine::work::{Came, Halt, Run};
 use crate::ports::Source;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A file as a step leaves it.
@@ -53,7 +54,7 @@ pub(super) async fn propose(
     generation: u32,
     made: Vec<Made>,
 ) -> Result<Proposal, Fault> {
-    let merged = setting.now().without(&step.id);
+    let Ground { merged, tokens } = ground(run, step, setting, generation).await?;
     let mut files = Vec::new();
     for mut made in made {
         made.after = format(run, &made).await?;
@@ -68,7 +69,7 @@ pub(super) async fn propose(
     if !broken.is_empty() {
         return Err(Fault::Breaks(broken));
     }
-    stop_rules(run, setting, &together).await?;
+    stop_rules(run, setting, &together, tokens).await?;
     let hunks = u32::try_from(proposal.files.iter().map(|file| file.hunks.len()).sum::<usize>()).unwrap_or(u32::MAX);
     let lines = u32::try_from(Stats::of_all(&proposal.files).lines()).unwrap_or(u32::MAX);
     let text = serde_json::to_string(&proposal).map_err(|error| broken_store(&error))?;
@@ -76,6 +77,46 @@ pub(super) async fn propose(
     let paths = proposal.files.iter().map(|file| file.path.clone()).collect();
     run.state(Event::Proposed { step: step.id.clone(), generation, proposal: hash, paths, hunks, lines }).await?;
     Ok(proposal)
+}
+
+/// What a proposal is held against besides the plan.
+struct Ground {
+    /// The other steps' change set.
+    merged: Merged,
+    /// What the task has used.
+    tokens: u64,
+}
+
+/// The same as the journal has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Named {
+    proposals: Vec<ContentHash>,
+    tokens: u64,
+}
+
+/// The state of the task that this proposal meets. Other steps go on meanwhile and after a crash.
+async fn ground(run: &mut Run, step: &Step, setting: &Setting, generation: u32) -> Result<Ground, Halt> {
+    let request = ContentHash::of(format!("ground {} {generation}", step.id));
+    let (merged, tokens, own) = (setting.merged.clone(), setting.tokens.clone(), step.id.clone());
+    let came = run
+        .effect(Intent::Snapshot, request, 0, |_| async move {
+            let others = merged.borrow().without(&own);
+            let name = |proposal: &Arc<Proposal>| others.names.get(&proposal.step).cloned();
+            let proposals = others.proposals.iter().filter_map(name).collect();
+            Ok((Named { proposals, tokens: *tokens.borrow() }, None))
+        })
+        .await?;
+    let Came::Back(named) = came else { return Err(Halt::Diverged) };
+    let now = setting.now();
+    let held = |hash: &ContentHash| now.proposals.iter().find(|held| now.names.get(&held.step) == Some(hash)).cloned();
+    let mut merged = Merged::default();
+    for hash in &named.proposals {
+        merged.proposals.push(match held(hash) {
+            Some(held) => held,
+            None => case::proposal(&run.world, hash).await.map_err(Halt::Store)?,
+        });
+    }
+    Ok(Ground { merged, tokens: named.tokens })
 }
 
 fn broken_store(error: &serde_json::Error) -> Halt {
@@ -184,13 +225,13 @@ fn contract(run: &Run, setting: &Setting, together: &[FileChange]) -> Vec<String
 }
 
 /// A stop rule asks once for each amount that passes it.
-async fn stop_rules(run: &mut Run, setting: &Setting, together: &[FileChange]) -> Result<(), Fault> {
+async fn stop_rules(run: &mut Run, setting: &Setting, together: &[FileChange], tokens: u64) -> Result<(), Fault> {
     let lines = Stats::of_all(together).lines();
     for rule in &setting.plan.plan().contract.stop {
         let (count, what) = match rule.measure {
             Measure::Files => (u64::try_from(together.len()).unwrap_or(u64::MAX), "files"),
             Measure::Lines => (u64::try_from(lines).unwrap_or(u64::MAX), "lines"),
-            Measure::Tokens => (run.task.spend.tokens(), "tokens"),
+            Measure::Tokens => (tokens, "tokens"),
             // Money has no price in this release, and time is a budget; both are shown as not enforced.
             Measure::Money | Measure::Time => continue,
         };

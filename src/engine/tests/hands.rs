@@ -216,20 +216,36 @@ async fn a_superseded_hunk_can_be_taken_back() {
     assert_eq!(hunks(&seen), [("three→3".to_owned(), HunkState::Open)]);
 }
 
-#[tokio::test]
-async fn a_model_is_told_the_goal_that_was_approved() {
-    let edit = "- edit: `src/list.txt`\n";
-    let call = |name: &str, arguments| Turn::call(name, arguments);
+/// A model that raises the list.
+fn raising() -> Script {
     let pair = json!({ "search": "one", "replace": "1" });
-    let script = Script::when(
+    Script::when(
         "As the plan words it.",
         [
-            call("replace", json!({ "path": "src/list.txt", "pairs": [pair] })),
-            call("finish", json!({ "summary": "raised" })),
+            Turn::call("replace", json!({ "path": "src/list.txt", "pairs": [pair] })),
+            Turn::call("finish", json!({ "summary": "raised" })),
         ],
-    );
-    let hands = Hands::new(plan(&[("raise", edit)]), script).await;
+    )
+}
+
+#[tokio::test]
+async fn a_model_is_told_the_goal_that_was_approved() {
+    let hands = Hands::new(plan(&[("raise", "- edit: `src/list.txt`\n")]), raising()).await;
     hands.run(None, reviewable).await;
     let asked = format!("{:?}", hands.model.requests());
     assert!(asked.contains("As the plan words it.") && !asked.contains("What the person typed"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_stop_rule_counts_what_the_step_itself_used() {
+    let stop = plan(&[("raise", "- edit: `src/list.txt`\n")]).replace("- accept", "- stop: tokens > 10\n- accept");
+    let hands = Hands::new(stop, raising()).await;
+    let asked = |seen: &Dossier| seen.task.open_gates().find(|gate| matches!(gate.ask, Ask::Exceeds { .. })).cloned();
+    let seen = hands.run(None, |seen| asked(seen).is_some()).await;
+    let gate = asked(&seen).unwrap();
+    assert!(matches!(&gate.ask, Ask::Exceeds { reason } if reason.contains("above 10 tokens")), "{gate:?}");
+    // Going through the step again after the answer meets the same numbers and does not ask again.
+    let (task, answer) = (Which::TheOnlyOne, GateAnswer::Allow);
+    hands.act(Action::Gate { task, gate: Some(gate.id), answer, comment: None }).await;
+    assert_eq!(hands.until(reviewable).await.task.gates_opened, seen.task.gates_opened + 1);
 }
