@@ -24,7 +24,6 @@ struct Inner {
     unreadable: BTreeMap<WorkspacePath, ReadRefusal>,
     refuse_writes: Option<String>,
     behind: Vec<(WorkspacePath, Entry)>,
-    behind_page: Option<String>,
     binding: Binding,
     writes: Vec<(WorkspacePath, Entry)>,
 }
@@ -46,7 +45,6 @@ impl MemoryWorkspace {
             unreadable: BTreeMap::new(),
             refuse_writes: None,
             behind: Vec::new(),
-            behind_page: None,
             binding,
             writes: Vec::new(),
         };
@@ -71,11 +69,6 @@ impl MemoryWorkspace {
     /// Changes a file in the middle of the next write, after its caller has read and before the act.
     pub fn change_during_next_write(&self, path: &WorkspacePath, entry: Entry) {
         self.lock().behind.push((path.clone(), entry));
-    }
-
-    /// Saves this as the page that is replaced next, after its caller has read it and before the act.
-    pub fn save_during_next_replace(&self, text: &str) {
-        self.lock().behind_page = Some(text.to_owned());
     }
 
     /// Makes reads of a path fail.
@@ -199,9 +192,6 @@ impl Workspace for MemoryWorkspace {
                 return self.write_page(task, name, text).await;
             };
             let mut inner = self.lock();
-            if let Some(saved) = inner.behind_page.take() {
-                inner.pages.insert(path.clone(), saved);
-            }
             match inner.pages.get(&path) {
                 Some(found) if found == expected => {}
                 found => {
