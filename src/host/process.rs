@@ -81,19 +81,21 @@ pub(super) fn kill_children(holder: &Holder) -> usize {
             && std::fs::read(format!("/proc/{pid}/environ"))
                 .is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == mark.as_bytes()))
     };
-    let mut killed = 0;
+    // A process that was killed a moment ago may still be listed in the next round.
+    let mut killed = std::collections::BTreeSet::new();
     // A child may be starting another while it is looked for; five rounds end any that does not race on purpose.
     for _ in 0..5 {
         let Ok(all) = std::fs::read_dir("/proc") else { break };
         let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let own = std::process::id();
-        let round = pids.filter(|pid| *pid != own && matches!(kill_if(*pid, || marked(*pid)), Ok(true))).count();
-        if round == 0 {
+        let round: Vec<u32> =
+            pids.filter(|pid| *pid != own && matches!(kill_if(*pid, || marked(*pid)), Ok(true))).collect();
+        if round.is_empty() {
             break;
         }
-        killed += round;
+        killed.extend(round);
     }
-    killed
+    killed.len()
 }
 
 /// Takes a handle to the process, then asks whether it is the right one, then kills it through the handle.

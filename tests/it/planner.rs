@@ -46,7 +46,7 @@ fn a_goal_becomes_a_plan_document_with_the_code_at_its_place_in_the_request() {
       port (edit): a model changes src/lib.rs, from the start; judged by no new syntax error
       accepted when `cargo check` holds
       command of acceptance: `cargo check` in a copy, not isolated, asks at a gate each time, or once for the plan
-      cost: 1 steps ask a model; no bound on tokens
+      cost: 1 step asks a model; no bound on tokens
     next: planwright approve TASK --revision r1-315aadb662f4  approve exactly this
     ");
     let asked = work.asked(0);
