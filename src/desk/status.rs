@@ -61,18 +61,7 @@ fn busy(task: &Task) -> bool {
         return task.in_flight().next().is_some();
     }
     let works = |progress: &Progress| progress.state == ProgressState::Running;
-    let steps = task.steps.iter().any(|run| match &run.state {
-        StepState::Running { .. } | StepState::Repairing { .. } => true,
-        StepState::Waiting
-        | StepState::AtGate(_)
-        | StepState::Ambiguous(_)
-        | StepState::Blocked { .. }
-        | StepState::Failed { .. }
-        | StepState::Stale
-        | StepState::TakenOver
-        | StepState::Done(_)
-        | StepState::Skipped => false,
-    });
+    let steps = task.steps.iter().any(|run| run.state.is_at_work());
     steps
         || works(&task.planning)
         || works(&task.acceptance)

@@ -418,21 +418,9 @@ impl Owner {
         // Without a plan it has nothing to go on by.
         case.plan.as_ref()?;
         case.task.steps.iter().find_map(|run| {
-            let running = match run.state {
-                StepState::Running { .. } | StepState::Repairing { .. } => true,
-                StepState::Waiting
-                | StepState::AtGate(_)
-                | StepState::Ambiguous(_)
-                | StepState::Blocked { .. }
-                | StepState::Failed { .. }
-                | StepState::Stale
-                | StepState::TakenOver
-                | StepState::Done(_)
-                | StepState::Skipped => false,
-            };
             let work = Work::Step(run.id.clone());
             let doubtful = case.task.in_flight().any(|effect| effect.id.work == work);
-            (running && !doubtful && !case.live.contains_key(&work)).then_some(work)
+            (run.state.is_at_work() && !doubtful && !case.live.contains_key(&work)).then_some(work)
         })
     }
 

@@ -271,6 +271,22 @@ impl StepState {
         }
     }
 
+    /// An attempt is under way and waits for nobody.
+    pub fn is_at_work(&self) -> bool {
+        match self {
+            StepState::Running { .. } | StepState::Repairing { .. } => true,
+            StepState::Waiting
+            | StepState::AtGate(_)
+            | StepState::Ambiguous(_)
+            | StepState::Blocked { .. }
+            | StepState::Failed { .. }
+            | StepState::Stale
+            | StepState::TakenOver
+            | StepState::Done(_)
+            | StepState::Skipped => false,
+        }
+    }
+
     /// An attempt is under way, even if it waits for a person.
     pub fn is_under_way(&self) -> bool {
         match self {
