@@ -21,7 +21,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A delay is sat out up to the longest that B5 makes by itself; a longer one is somebody's setting and ends the wait.
 const SAT_OUT: Duration = Duration::from_secs(11 * 60);
 
-/// A host that dies again and again is not waited for.
+/// A host that dies before it has answered anything, so often in a row, is not waited for. One that answered and then
+/// ended was another terminal's, gone when it had its answer; of those there may be any number.
 const JOINS: u32 = 5;
 
 /// So many looks in a row at a task that nothing here carries on, with no word of progress, are enough.
@@ -64,7 +65,10 @@ pub async fn wait(
     let (mut joins, mut still) = (0, 0);
     loop {
         let status = match status(port, task).await {
-            Ok(status) => status,
+            Ok(status) => {
+                joins = 0;
+                status
+            }
             Err(refusal) if refusal.kind == RefusalKind::Broken && !port.is_host() && joins < JOINS => {
                 joins += 1;
                 rejoin(port, io, task, until).await?;

@@ -150,8 +150,12 @@ fn a_cancel_from_elsewhere_ends_the_terminal_that_runs() {
         .spawn()
         .unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
-    while !project.run(&["status", &task]).out.contains("runs `sleep 600`") {
-        assert!(Instant::now() < deadline, "the command never ran");
+    loop {
+        let seen = project.run(&["status", &task]);
+        if seen.out.contains("runs `sleep 600`") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the command never ran: {seen:?}");
     }
     // The host may leave before its answer is out; what counts is that it did as it was told, and left.
     let _answered_or_host_gone = project.run(&["cancel", &task]);
