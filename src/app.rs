@@ -4,14 +4,14 @@
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
 use crate::arena::{self, CopyArena};
-use crate::cli::{self, Exit, Here, House, Needs, Parsed, Port, Terminal};
+use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
 use crate::clock::SystemClock;
 use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
-use crate::desk::{Query, Surroundings, View};
+use crate::desk::{Desk, Query, Surroundings, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::engine::{self, EngineHandle, Limits, Running, Update, World};
-use crate::host::{self, Handle, StateDir};
+use crate::host::{self, Handle, Port, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
 use crate::ports::{Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 /// Runs one command line to its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -74,8 +74,8 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     let _unhosted = if parsed.removes() { Some(host::keep_unhosted(&site.state)?) } else { None };
     let running = Hosted::default();
     let exit = cli::serve(parsed, io, &house, async || {
-        let handle = Mutex::new(join(&site, &running).await?);
-        let joined: Box<dyn Port> = Box::new(Joined { site: site.clone(), handle, running: running.clone() });
+        let handle = join(&site, &running).await?;
+        let joined: Box<dyn Port> = Box::new(Joined::new(site.clone(), handle, running.clone()));
         Ok(joined)
     })
     .await;
@@ -181,9 +181,40 @@ struct Joined {
     site: Arc<Site>,
     handle: Mutex<Handle>,
     running: Hosted,
+    /// The desks of whichever handle there is, one after the other.
+    desk: watch::Sender<Arc<Desk>>,
+    follower: Mutex<Option<tokio::task::AbortHandle>>,
 }
 
 impl Joined {
+    fn new(site: Arc<Site>, handle: Handle, running: Hosted) -> Self {
+        let joined = Self {
+            site,
+            handle: Mutex::new(handle.clone()),
+            running,
+            desk: watch::Sender::default(),
+            follower: Mutex::default(),
+        };
+        joined.follow(&handle);
+        joined
+    }
+
+    /// Shows this handle's desks from now on.
+    fn follow(&self, handle: &Handle) {
+        let (mut desks, to) = (handle.desks(), self.desk.clone());
+        to.send_replace(desks.borrow_and_update().clone());
+        let follower = tokio::spawn(async move {
+            while desks.changed().await.is_ok() {
+                let desk = desks.borrow_and_update().clone();
+                to.send_replace(desk);
+            }
+        });
+        let former = self.follower.lock().unwrap_or_else(PoisonError::into_inner).replace(follower.abort_handle());
+        if let Some(former) = former {
+            former.abort();
+        }
+    }
+
     fn handle(&self) -> Handle {
         self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -205,6 +236,10 @@ impl Port for Joined {
         })
     }
 
+    fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        self.desk.subscribe()
+    }
+
     fn updates(&self) -> broadcast::Receiver<Update> {
         self.handle().updates()
     }
@@ -221,6 +256,7 @@ impl Port for Joined {
     fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
         Box::pin(async move {
             let handle = join(&self.site, &self.running).await?;
+            self.follow(&handle);
             *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
             Ok(())
         })

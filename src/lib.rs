@@ -13,9 +13,11 @@ pub mod store;
 pub mod syntax;
 pub mod workspace;
 
+pub mod actions;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod lsp;
 
 pub mod app;
 

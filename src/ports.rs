@@ -1,11 +1,11 @@
 //! The seams of planwright: what the engine needs from the world, in one file.
 //!
 //! Invariant: plain domain types in and out; no port knows another. Each has a real implementation (its folder) and
-//! an in-memory one (`testing`). Absent: `Documents` and `Editor`, whose turn comes with the language server.
+//! an in-memory one (`testing`). Absent: `Secrets` and `Notice`, whose turn comes with the editors' own stores.
 
 use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
-use crate::domain::change::Entry;
-use crate::domain::ids::{ContentHash, EffectId, TaskId, Time, TraceId, WorkspacePath};
+use crate::domain::change::{Conflict, Entry, FileChange, HunkStanding};
+use crate::domain::ids::{ContentHash, EffectId, HunkId, TaskId, Time, TraceId, WorkspacePath};
 use crate::domain::plan::{Command, Rule};
 use crate::domain::problem::Replacement;
 use crate::domain::symbols::{FileSymbols, Reference, SymbolTable, SyntaxError};
@@ -371,4 +371,173 @@ pub trait Arena: Send + Sync {
     fn format<'a>(&'a self, path: &'a WorkspacePath, text: &'a str) -> Fut<'a, Option<String>>;
     /// The hash of the view these entries give, without running anything.
     fn view(&self, overlay: Vec<(WorkspacePath, Entry)>) -> Fut<'_, Result<ContentHash, ArenaFault>>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Documents and editors
+
+/// An editor session: one `initialize` … `exit`. Counted by the process that has the documents.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct SessionId(pub u64);
+
+/// What an editor says of one of its documents. Paths are canonical and below the root; others are not told of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentEvent {
+    /// It is open now, with this text, saved or not.
+    Opened {
+        /// Which.
+        path: WorkspacePath,
+        /// The client's number for the text.
+        version: i32,
+        /// The whole text.
+        text: Arc<str>,
+    },
+    /// It changed.
+    Changed {
+        /// Which.
+        path: WorkspacePath,
+        /// The number of the text afterwards.
+        version: i32,
+        /// In order, each meant on the text that the one before it left.
+        changes: Vec<DocumentChange>,
+    },
+    /// Its text was written to disk.
+    Saved {
+        /// Which.
+        path: WorkspacePath,
+    },
+    /// It is no longer open; what was not saved is gone.
+    Closed {
+        /// Which.
+        path: WorkspacePath,
+    },
+}
+
+impl DocumentEvent {
+    /// Which document.
+    pub fn path(&self) -> &WorkspacePath {
+        match self {
+            DocumentEvent::Opened { path, .. }
+            | DocumentEvent::Changed { path, .. }
+            | DocumentEvent::Saved { path }
+            | DocumentEvent::Closed { path } => path,
+        }
+    }
+}
+
+/// One change of a document.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentChange {
+    /// These bytes.
+    Edit(Replacement),
+    /// The whole text: a gap, over which no spot is carried.
+    Whole(String),
+}
+
+/// A document as a session has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Document {
+    /// Whose.
+    pub session: SessionId,
+    /// The client's number.
+    pub version: i32,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// Told of every event, after it was taken in. Called in the order of the events and must not block.
+pub type Listener = Arc<dyn Fn(SessionId, &DocumentEvent) + Send + Sync>;
+
+/// The open documents of all sessions of this process. Synchronous, because order is everything: an event is taken in
+/// before the next message of the client is looked at.
+pub trait Documents: Send + Sync {
+    /// A session begins. `editor` carries out decisions in its documents.
+    fn begin(&self, client: &str, editor: Arc<dyn Editor>) -> SessionId;
+    /// It ended; all of its documents are closed.
+    fn end(&self, session: SessionId);
+    /// Takes an event in: text, version, and the spots of what is watched at this path.
+    fn tell(&self, session: SessionId, event: DocumentEvent);
+    /// Hears of every event from now on.
+    fn listen(&self, listener: Listener);
+    /// A document as one session has it.
+    fn of(&self, session: SessionId, path: &WorkspacePath) -> Option<Document>;
+    /// As the session has it that opened or changed it last.
+    fn newest(&self, path: &WorkspacePath) -> Option<Document>;
+    /// Every path that some session has open.
+    fn paths(&self) -> Vec<WorkspacePath>;
+    /// From now on carries the spots of these changes through every edit of the path; replaces what was watched there.
+    /// A change that is watched already keeps its spots.
+    fn watch(&self, path: &WorkspacePath, changes: &[Arc<FileChange>]);
+    /// Where the hunks of a change stand in the newest text: by carried spots where it is watched, else by the text
+    /// alone. `None` where nobody has the file open.
+    fn standings(&self, change: &FileChange) -> Option<Standings>;
+    /// The same in one session's text.
+    fn standings_of(&self, session: SessionId, change: &FileChange) -> Option<Standings>;
+    /// Whoever carries out decisions in this document: the session of that client where it has it open, else the one
+    /// that opened or changed it last.
+    fn editor(&self, path: &WorkspacePath, client: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)>;
+}
+
+/// Where hunks stand in one version of an open document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standings {
+    /// The document they were read from.
+    pub document: Document,
+    /// In the order of the change's hunks.
+    pub hunks: Vec<HunkStanding>,
+}
+
+/// A decision to be carried out in an open document.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EditorOrder {
+    /// Whose hunks.
+    pub change: FileChange,
+    /// Hunks to put in.
+    pub put: Vec<HunkId>,
+    /// Hunks to take out.
+    pub take: Vec<HunkId>,
+    /// What the edit is called where the client shows it.
+    pub label: String,
+}
+
+/// Why the text of an open document is not as decided. Nothing outside the hunks was asked to change.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditorFault {
+    /// Nobody has it open any more.
+    #[error("{0} is no longer open in the editor; decide again")]
+    NotOpen(WorkspacePath),
+    /// The hunks do not fit the text.
+    #[error(transparent)]
+    Conflict(Conflict),
+    /// The client said that it did not apply the edit.
+    #[error("the editor did not apply the edit to {path}: {reason}")]
+    Refused {
+        /// Which.
+        path: WorkspacePath,
+        /// In the client's words.
+        reason: String,
+    },
+    /// It said nothing, or that it did, and its text does not show it.
+    #[error("the editor's text of {path} does not show the edit; the hunk stays open")]
+    NotSeen {
+        /// Which.
+        path: WorkspacePath,
+    },
+    /// Its text changed, and not as it was asked to.
+    #[error(
+        "the editor changed {path} in another way than it was asked to; undo that in the editor, then decide again"
+    )]
+    Misapplied {
+        /// Which.
+        path: WorkspacePath,
+    },
+}
+
+/// Carries out decisions in the documents of one session, one edit in flight.
+pub trait Editor: Send + Sync {
+    /// Makes the edit and waits until the document's text shows it, at most about two seconds.
+    fn carry_out(&self, order: EditorOrder) -> Fut<'_, Result<(), EditorFault>>;
 }

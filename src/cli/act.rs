@@ -5,7 +5,7 @@
 
 use super::Here;
 use super::parse::{Parsed, usage};
-use super::table::{Verb, Word, row};
+use crate::actions::{Verb, Word, row};
 use crate::desk::{Mode, Query};
 use crate::domain::ids::*;
 use crate::domain::task::action::*;

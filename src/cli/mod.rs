@@ -10,7 +10,6 @@ pub mod doctor;
 pub mod exit;
 pub mod parse;
 pub mod render;
-pub mod table;
 pub mod terminal;
 pub mod tour;
 pub mod wait;
@@ -25,32 +24,11 @@ pub use parse::{Needs, NotAnAction, Parsed, parse};
 pub use run::{say_not_an_action, say_refusal, say_warning, serve};
 pub use terminal::Terminal;
 
-use crate::desk::{Query, View};
 use crate::domain::ids::WorkspacePath;
-use crate::domain::task::action::{Action, Actor, Refusal, Reply};
+pub use crate::host::Port;
 use crate::host::Update;
-use crate::ports::Fut;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use tokio::sync::broadcast;
-
-/// What the terminal holds of the host.
-///
-/// Invariant: once `act` has answered, `ask` sees what the action changed.
-pub trait Port: Send + Sync {
-    /// Hands over an action; answers when it is decided, not when what it starts has ended.
-    fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>>;
-    /// Asks the desk.
-    fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>>;
-    /// Progress from now on.
-    fn updates(&self) -> broadcast::Receiver<Update>;
-    /// The engine lives in this process and stops with it.
-    fn is_host(&self) -> bool;
-    /// Completes when the host is gone. Never, where this process is the host.
-    fn lost(&self) -> Fut<'_, ()>;
-    /// Joins whoever is host now, or becomes host.
-    fn rejoin(&self) -> Fut<'_, Result<(), Refusal>>;
-}
 
 /// What `app` knows of this start and the terminal shows or needs.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 //! Invariant: the commands are built from the table; an unknown flag or action is a usage error that names the nearest
 //! one. Absent: the meaning of the words; `act` knows it.
 
-use super::table::{ACTIONS, EXITS, Row, SHAPES, Verb, row};
+use crate::actions::{ACTIONS, EXITS, Row, SHAPES, Verb, row};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command};
 use std::collections::BTreeMap;

@@ -185,6 +185,8 @@ pub fn dossier(id: &str, events: Vec<(i64, Event)>, state: TaskState) -> Dossier
         _ => "waiting for policy".to_owned(),
     };
     Dossier {
+        changes: Arc::default(),
+        offered: None,
         steps: task.steps.iter().map(|run| (run.id.clone(), words(&run.id))).collect(),
         task: Arc::new(task),
         state,
@@ -251,6 +253,7 @@ pub fn hunk(id: &str, state: HunkState, decision: Option<Decision>) -> ReviewHun
         (HunkState::Open | HunkState::Touched, _) => true,
     };
     ReviewHunk {
+        on_disk: true,
         id: HunkId::new(id),
         step: StepId::new("policy"),
         path: WorkspacePath::new("src/net.rs").unwrap(),

@@ -21,7 +21,7 @@ pub use query::{Mode, Query};
 pub use view::*;
 
 use crate::domain::agent::dialogue::ModelInfo;
-use crate::domain::change::{Decision, Flag, HunkState};
+use crate::domain::change::{Decision, FileChange, Flag, HunkState};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::problem::Problem;
@@ -71,6 +71,12 @@ pub struct Dossier {
     pub revisions: Arc<Vec<(RevisionRef, Arc<str>)>>,
     /// Hunks of the proposals in force, in the order of path and line, with what the text says of each.
     pub hunks: Arc<Vec<ReviewHunk>>,
+    /// The changes those hunks are of: what is in force, and what holds accepted hunks besides. By path; a path may have
+    /// several.
+    pub changes: Arc<Vec<Arc<FileChange>>>,
+    /// A revision by the agent for a document that an editor has open: shown there as hunks, never written under the
+    /// person's hands.
+    pub offered: Option<(RevisionRef, Arc<str>)>,
     /// What each step waits for, in the words of the vocabulary (`ready`, `waiting for policy`, `running`, …).
     pub steps: Vec<(StepId, String)>,
 }
@@ -115,6 +121,8 @@ pub struct ReviewHunk {
     pub touching: Option<String>,
     /// What the text says.
     pub state: HunkState,
+    /// What the text says stands on disk too; otherwise it is in an editor's buffer and not saved.
+    pub on_disk: bool,
     /// What a person decided last.
     pub decision: Option<(Decision, Actor)>,
     /// It waits for a decision or for the disk (invariant 6).

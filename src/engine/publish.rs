@@ -101,6 +101,8 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         page: case.page.clone(),
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
+        changes: Arc::default(),
+        offered: None,
         steps: steps(case, now),
     }
 }
@@ -157,6 +159,7 @@ fn review_hunks(task: &Task, change: &FileChange, current: &Entry) -> Vec<Review
                 context: around(here, &standing.range),
                 touching: standing.touching,
                 state: standing.state,
+                on_disk: true,
                 pending: is_pending(standing.state, decision),
                 decision: decision.map(|decided| (decided.decision.clone(), decided.by.clone())),
                 flags: hunk.flags.clone(),

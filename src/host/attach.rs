@@ -7,7 +7,7 @@ use super::VERSION;
 use super::lock::Holder;
 use super::process::{self, State};
 use super::wire::{Answer, FRAME, FromHost, Lines, ToHost, encode};
-use crate::desk::{Query, View};
+use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::Update;
 use std::collections::HashMap;
@@ -36,6 +36,7 @@ pub struct Attached {
     next_id: AtomicU64,
     updates: broadcast::Sender<Update>,
     gone: watch::Receiver<bool>,
+    desk: watch::Sender<Arc<Desk>>,
     tasks: [AbortHandle; 2],
 }
 
@@ -89,7 +90,16 @@ impl Attached {
         let writer = tokio::spawn(write(to, queue));
         let reader = tokio::spawn(read(lines, Arc::clone(&waiting), updates.clone(), lost));
         let tasks = [writer.abort_handle(), reader.abort_handle()];
-        Self { holder, frames, waiting, next_id: AtomicU64::new(1), updates, gone, tasks }
+        Self {
+            holder,
+            frames,
+            waiting,
+            next_id: AtomicU64::new(1),
+            updates,
+            gone,
+            desk: watch::Sender::default(),
+            tasks,
+        }
     }
 
     /// Who the host is.
@@ -111,6 +121,10 @@ impl Attached {
             Answer::Refusal(refusal) => Err(refusal),
             Answer::Reply(_) | Answer::Subscribed => Err(nonsense()),
         }
+    }
+
+    pub(super) fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        self.desk.subscribe()
     }
 
     pub(super) fn updates(&self) -> broadcast::Receiver<Update> {

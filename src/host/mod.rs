@@ -9,6 +9,7 @@
 
 mod attach;
 mod lock;
+mod port;
 mod process;
 mod serve;
 mod state_dir;
@@ -19,10 +20,11 @@ mod tests;
 
 pub use attach::Attached;
 pub use lock::Holder;
+pub use port::Port;
 pub use process::{MARK, user};
 pub use state_dir::StateDir;
 
-use crate::desk::{Query, View};
+use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::EngineHandle;
 pub use crate::engine::Update;
@@ -78,6 +80,14 @@ impl Handle {
         match self {
             Handle::Local(engine, _) => engine.ask(&query).await,
             Handle::Remote(host) => host.ask(query).await,
+        }
+    }
+
+    /// The snapshot as it changes, here or mirrored from the host.
+    pub fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        match self {
+            Handle::Local(engine, _) => engine.desks(),
+            Handle::Remote(host) => host.desks(),
         }
     }
 

@@ -18,9 +18,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("syntax", &["domain", "ports"]),
     ("workspace", &["domain", "ports"]),
     ("config", &["domain"]),
+    ("actions", &["domain"]),
     ("host", &["domain", "ports", "desk", "engine"]),
-    ("cli", &["domain", "ports", "desk", "host"]),
-    ("lsp", &["domain", "ports", "desk", "host"]),
+    ("cli", &["domain", "ports", "actions", "desk", "host"]),
+    ("lsp", &["domain", "ports", "actions", "desk", "host"]),
 ];
 
 /// What tests may use besides: the terminal's stand-in for a host is an engine's handle that a script answers; the
@@ -35,7 +36,7 @@ const OWNED: &[(&str, &str)] = &[
     ("tree_sitter_rust", "syntax"),
     ("ast_grep_core", "syntax"),
     ("tower_lsp", "lsp"),
-    ("tower_lsp_server", "lsp"),
+    ("tower_service", "lsp"),
     ("lsp_types", "lsp"),
     ("rusqlite", "store"),
     ("reqwest", "model"),

@@ -1,7 +1,7 @@
 //! Input that is wrong: each gets an error that names the thing and the next step, and the user's files stay.
 
 use crate::support::{Project, Said};
-use planwright::cli::table::{ACTIONS, Verb};
+use planwright::actions::{ACTIONS, Verb};
 use planwright::testing::script::{Fault, Script, Turn};
 use planwright::testing::scripted_model::{ScriptedModel, refused_url};
 use std::path::PathBuf;

@@ -49,7 +49,7 @@ fn between<'a>(page: &'a str, name: &str) -> Option<&'a str> {
 /// Every table in the README that the program makes, with what it makes today.
 fn tables() -> [(&'static str, String); 3] {
     [
-        ("actions", planwright::cli::table::documentation()),
+        ("actions", planwright::actions::documentation()),
         ("keys", planwright::domain::plan::keys::documentation()),
         ("config", config::documentation()),
     ]

@@ -1,7 +1,7 @@
 //! What command lines come to.
 
+use crate::actions::ACTIONS;
 use crate::cli::act::{Errand, errand};
-use crate::cli::table::ACTIONS;
 use crate::cli::{Here, NotAnAction, parse};
 use crate::domain::ids::TaskId;
 use std::ffi::OsString;

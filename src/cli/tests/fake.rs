@@ -24,6 +24,10 @@ impl Port for EngineHandle {
         Box::pin(async move { self.desk().answer(&query) })
     }
 
+    fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        EngineHandle::desks(self)
+    }
+
     fn updates(&self) -> broadcast::Receiver<Update> {
         EngineHandle::updates(self)
     }
@@ -131,6 +135,10 @@ impl Port for Remote {
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
         Port::ask(&self.engine, query)
+    }
+
+    fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        Port::desks(&self.engine)
     }
 
     fn updates(&self) -> broadcast::Receiver<Update> {

@@ -1,6 +1,6 @@
 //! The table against the interface: a list of its own, so that neither follows the other unseen.
 
-use crate::cli::table::{ACTIONS, documentation, row};
+use crate::actions::{ACTIONS, documentation, row};
 use crate::cli::{parse, parse::command};
 use std::collections::BTreeSet;
 use std::ffi::OsString;

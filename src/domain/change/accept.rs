@@ -10,9 +10,11 @@ use super::spot::{HunkStanding, derive};
 use crate::domain::ids::{HunkId, WorkspacePath};
 use crate::domain::problem::Replacement;
 use crate::domain::text;
+use serde::{Deserialize, Serialize};
 
 /// Why an act on hunks cannot be carried out. Nothing was changed.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Conflict {
     /// Neither the old nor the new text stands there.
     #[error("{path}: the text where {hunk} belongs has changed; look at both sides and decide again")]
@@ -54,11 +56,20 @@ pub fn plan_undo(change: &FileChange, current: &Entry, undo: &[HunkId]) -> Resul
 
 /// Puts the other side at each named hunk that is in the state `from`.
 fn plan(change: &FileChange, current: &Entry, ids: &[HunkId], from: HunkState) -> Result<Entry, Conflict> {
+    plan_at(change, current, derive(change, current), ids, from)
+}
+
+fn plan_at(
+    change: &FileChange,
+    current: &Entry,
+    standings: Vec<HunkStanding>,
+    ids: &[HunkId],
+    from: HunkState,
+) -> Result<Entry, Conflict> {
     let path = || change.path.clone();
     if let Some(id) = ids.iter().find(|id| change.hunk(id).is_none()) {
         return Err(Conflict::Unknown { path: path(), hunk: id.clone() });
     }
-    let standings = derive(change, current);
     let mut edits = Vec::new();
     let mut mode = None;
     for (hunk, HunkStanding { id, state, range, touching }) in change.hunks.iter().zip(standings) {

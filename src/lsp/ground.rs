@@ -1,0 +1,31 @@
+//! What the language server stands on: the root that a client names becomes an engine to talk to.
+//!
+//! Invariant: nothing of a root is touched before a client has named it. Absent: how hosts are joined; `app` knows.
+
+use crate::domain::task::action::Refusal;
+use crate::host::Port;
+use crate::ports::{Documents, Fut};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Makes places out of roots.
+pub trait Ground: Send + Sync {
+    /// Joins or becomes the host of the root that this folder belongs to. `client` is the editor's name and version.
+    fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>>;
+}
+
+/// A root with its engine.
+pub trait Place: Send + Sync {
+    /// Canonical.
+    fn root(&self) -> &Path;
+    /// The engine, here or in another process.
+    fn port(&self) -> &dyn Port;
+    /// Open documents of this process. The same from before the first join to the end.
+    fn documents(&self) -> Arc<dyn Documents>;
+    /// The OS user, as decisions name them.
+    fn user(&self) -> &str;
+    /// The setting `resume`: tasks that were running go on by themselves, after an act in a session of 20 s (B2).
+    fn resumes(&self) -> bool;
+    /// Lets the engine end in order, so that what is in flight is dropped and not cut.
+    fn close(&self) -> Fut<'_, ()>;
+}
