@@ -1,0 +1,48 @@
+// Words that a command takes and was not given: asked for in an input box, so that every way to the command (palette,
+// lens, code action) ends in the same one.
+'use strict';
+const vscode = require('vscode');
+
+/** The field that the words go into, and what is asked.
+ * @type {Record<string, { field: string, prompt: string }>} */
+const TAKES = {
+    plan: { field: 'goal', prompt: 'What should change?' },
+    changeItem: { field: 'words', prompt: 'How should this item change?' },
+    ask: { field: 'words', prompt: 'What do you want to know? Nothing is changed.' },
+    say: { field: 'words', prompt: 'An instruction that reaches the next request' },
+    revise: { field: 'words', prompt: 'How should the plan change?' },
+    replan: { field: 'words', prompt: 'Plan again: with what in mind?' },
+    answer: { field: 'words', prompt: 'Your answer' },
+    reviseHunk: { field: 'words', prompt: 'How should this hunk change?' },
+};
+
+/** Where the cursor or the selection is: the fields by which commands name a place. */
+function place() {
+    const editor = vscode.window.activeTextEditor;
+    if (editor?.document.uri.scheme !== 'file') {
+        return {};
+    }
+    const { start, end } = editor.selection;
+    const range = {
+        start: { line: start.line, character: start.character },
+        end: { line: end.line, character: end.character },
+    };
+    return { uri: editor.document.uri.toString(), range };
+}
+
+/** Passes a command on to the server, with the words that it lacked. Nothing is passed on if none are given.
+ * @param {string} command
+ * @param {any[]} args
+ * @param {(command: string, args: any[]) => import('vscode').ProviderResult<any>} next */
+async function ask(command, args, next) {
+    const takes = TAKES[command.replace(/^planwright\./, '')];
+    const fields = args[0];
+    const named = typeof fields === 'object' && fields !== null;
+    if (!takes || (named ? fields[takes.field] : args.length > 0)) {
+        return next(command, args);
+    }
+    const words = (await vscode.window.showInputBox({ prompt: takes.prompt, ignoreFocusOut: true }))?.trim();
+    return words ? next(command, [{ ...(named ? fields : {}), [takes.field]: words }]) : undefined;
+}
+
+module.exports = { ask, place };
