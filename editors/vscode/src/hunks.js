@@ -37,16 +37,17 @@ class Hunks {
     async provideTextDocumentContent(uri) {
         const file = uri.with({ scheme: 'file' });
         const document = await vscode.workspace.openTextDocument(file);
-        let text = document.getText();
+        const lines = document.getText().split(/(?<=\n)/);
         const open = (this.files.get(file.toString()) ?? []).filter((hunk) => hunk.state === 'open');
         // From the end, so that the places before stay right.
         open.sort((a, b) => b.range.start.line - a.range.start.line || b.range.start.character - a.range.start.character);
-        for (const { range, new: lines } of open) {
-            const at = (/** @type {{ line: number, character: number }} */ spot) =>
-                document.offsetAt(new vscode.Position(spot.line, spot.character));
-            text = text.slice(0, at(range.start)) + lines + text.slice(at(range.end));
+        for (const { range, old, new: wanted } of open) {
+            const count = old === '' ? 0 : old.split(/(?<=\n)/).length;
+            // Lines put in at the end of a file stand at the end of its last line.
+            const first = count === 0 && range.start.character > 0 ? range.start.line + 1 : range.start.line;
+            lines.splice(first, count, wanted);
         }
-        return text;
+        return lines.join('');
     }
 
     /** Shows the proposal for the file of the active editor. */

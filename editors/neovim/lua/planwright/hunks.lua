@@ -11,7 +11,7 @@ local marks = vim.api.nvim_create_namespace('planwright.hunks')
 
 ---@class planwright.Hunk
 ---@field id string
----@field range lsp.Range whole lines; empty where lines are only put in
+---@field range lsp.Range the lines that stand there now, without the last ending; empty where lines are put in
 ---@field old string
 ---@field new string
 ---@field step? string
@@ -67,13 +67,24 @@ local function note(hunk)
   return table.concat(parts, ' · ')
 end
 
+--- The rows that a hunk covers now, the last one exclusive. Lines that are put in cover none and stand before the
+--- first; at the end of a file the server names the end of its last line instead.
+---@param hunk planwright.Hunk
+---@param count integer lines of the buffer
+local function rows(hunk, count)
+  local from, to = hunk.range.start, hunk.range['end']
+  local empty = from.line == to.line and from.character == to.character and (not is_open(hunk) or hunk.old == '')
+  local first = empty and from.character > 0 and from.line + 1 or from.line
+  local past = empty and first or to.line + 1
+  return math.min(first, count), math.min(past, count)
+end
+
 --- Draws one hunk; gives its mark.
 ---@param buffer integer
 ---@param hunk planwright.Hunk
 local function draw(buffer, hunk)
   local count = vim.api.nvim_buf_line_count(buffer)
-  local first = math.min(hunk.range.start.line, count)
-  local past = math.min(hunk.range['end'].line, count)
+  local first, past = rows(hunk, count)
   if not is_open(hunk) then
     -- Accepted and not saved, or touched by hand: said at the end of its line, nothing drawn over the text.
     return vim.api.nvim_buf_set_extmark(buffer, marks, math.min(first, count - 1), 0, {
@@ -238,9 +249,9 @@ local function here()
     local at = vim.api.nvim_buf_get_extmark_by_id(buffer, marks, mark, { details = true })
     if at[1] then
       local last = at[3].end_row and math.max(at[1], at[3].end_row - 1) or at[1]
-      -- Lines that are only put in stand between two rows; both are theirs.
-      local only_new = hunk.range.start.line == hunk.range['end'].line
-      found[#found + 1] = { first = at[1], last = only_new and last + 1 or last, hunk = hunk }
+      -- Lines that are put in stand between two rows; both are theirs.
+      local between = is_open(hunk) and hunk.old == '' and at[1] > 0
+      found[#found + 1] = { first = at[1], last = between and last + 1 or last, hunk = hunk }
     end
   end
   table.sort(found, function(a, b)
