@@ -16,6 +16,7 @@ mod failure;
 mod faults;
 mod input;
 mod kills;
+mod neovim;
 mod oracle;
 mod planner;
 mod processes;
