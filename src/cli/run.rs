@@ -396,7 +396,11 @@ fn stays_until(action: &Action) -> Option<Until> {
         Action::Plan { .. } | Action::Revise { .. } | Action::Replan { .. } | Action::Answer { .. } => {
             Some(Until::Planned)
         }
-        Action::Run { .. } | Action::Resume { .. } | Action::Retry { .. } => Some(Until::Rest),
+        Action::Small { .. }
+        | Action::AskQuestion { .. }
+        | Action::Run { .. }
+        | Action::Resume { .. }
+        | Action::Retry { .. } => Some(Until::Rest),
         Action::Accept { .. } | Action::Reject { .. } | Action::Undo { .. } => Some(Until::Settled),
         Action::Approve { .. }
         | Action::Pause { .. }
