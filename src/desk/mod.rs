@@ -9,7 +9,7 @@ mod query;
 mod review;
 mod show;
 mod status;
-mod timeline;
+pub mod timeline;
 mod view;
 mod words;
 

@@ -3,7 +3,7 @@
 //! Invariant: the approve command names the revision that the text shown is. Absent: compiling; the page brings its
 //! problems with it.
 
-use super::Dossier;
+use super::{Dossier, page};
 use super::view::{ProblemView, QuestionView, ShowView};
 use crate::domain::problem::Severity;
 
@@ -45,6 +45,7 @@ pub fn view(dossier: &Dossier) -> ShowView {
         questions: questions(id.as_str(), &text),
         text: text.to_string(),
         path,
+        page: page::beside(dossier, page::TASK),
         revision,
         contract,
         problems,

@@ -182,8 +182,21 @@ pub struct StatusView {
     pub hunks: HunkCounts,
     /// Tokens and turns.
     pub spend: Spend,
+    /// What steps that only read have found.
+    pub answers: Vec<AnswerView>,
+    /// Where the page of the task is; absent where only the engine knows.
+    pub page: Option<PathBuf>,
     /// What a person can do next.
     pub next: Vec<Choice>,
+}
+
+/// What a step that only reads has found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AnswerView {
+    /// Which step.
+    pub step: StepId,
+    /// From the desk alone its beginning; from the engine all of it.
+    pub text: String,
 }
 
 /// A step in one line.
@@ -268,6 +281,8 @@ pub struct ShowView {
     pub words: String,
     /// Where the document is; absent when it is not there.
     pub path: Option<PathBuf>,
+    /// Where the page of the task is; absent where only the engine knows.
+    pub page: Option<PathBuf>,
     /// The revision that the document is; without a document the newest stored one.
     pub revision: Option<RevisionRef>,
     /// The document itself; without one the newest stored text.

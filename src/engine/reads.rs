@@ -15,8 +15,9 @@ use crate::domain::ids::*;
 use crate::domain::plan::{self, Plan, outlook, small};
 use crate::domain::prompt::shown::shown;
 use crate::domain::symbols::{Symbol, SymbolKind};
-use crate::domain::task::action::{Place, Refusal, RefusalKind};
+use crate::domain::task::action::{Place, Refusal, RefusalKind, Which};
 use crate::domain::task::decide::refuse;
+use crate::domain::task::standing::TaskState;
 use crate::ports::Source;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -69,9 +70,20 @@ impl Reads {
                 View::Preview(view) => self.with_text(view).await.map(View::Preview),
                 view => Ok(view),
             },
+            Query::Status { task } => {
+                let dossier = desk.find(task)?.clone();
+                let View::Status(view) = desk.answer(query)? else { return desk.answer(query) };
+                let (answers, page) = (self.answers(&dossier).await, self.task_page(&dossier.task.id));
+                Ok(View::Status(Box::new(StatusView { answers, page, ..*view })))
+            }
+            Query::Show { .. } => match desk.answer(query)? {
+                View::Show(view) => {
+                    let page = self.task_page(&view.task);
+                    Ok(View::Show(Box::new(ShowView { page, ..*view })))
+                }
+                view => Ok(view),
+            },
             Query::Tasks
-            | Query::Status { .. }
-            | Query::Show { .. }
             | Query::Review { .. }
             | Query::Timeline { .. }
             | Query::Compare { .. }
@@ -273,18 +285,13 @@ impl Reads {
         }
     }
 
-    async fn page(
-        &self,
-        desk: &Desk,
-        task: &crate::domain::task::action::Which,
-        kind: &PageKind,
-    ) -> Result<PageView, Refusal> {
+    async fn page(self: &Arc<Self>, desk: &Desk, task: &Which, kind: &PageKind) -> Result<PageView, Refusal> {
         let dossier = desk.find(task)?;
         let id = &dossier.task.id;
         let (name, text) = match kind {
-            PageKind::Task => ("task.md".to_owned(), page::task(dossier, &answers(&self.world, dossier).await)),
-            PageKind::Review => ("review.md".to_owned(), page::review(dossier)),
-            PageKind::Timeline(mode) => ("timeline.md".to_owned(), page::timeline(dossier, *mode)),
+            PageKind::Task => (page::TASK.to_owned(), page::task(dossier, &self.aids(dossier).await)),
+            PageKind::Review => (page::REVIEW.to_owned(), page::review(dossier)),
+            PageKind::Timeline(mode) => (page::TIMELINE.to_owned(), page::timeline(dossier, *mode)),
             PageKind::Preview(work) => {
                 let query = Query::Preview { task: task.clone(), work: work.clone() };
                 let View::Preview(view) = desk.answer(&query)? else {
@@ -300,6 +307,37 @@ impl Reads {
         Ok(PageView { path, text })
     }
 
+    /// What a page of the task shows beside the snapshot. What the store has lost is left at its first characters.
+    pub(super) async fn aids(self: &Arc<Self>, dossier: &Dossier) -> page::Aids {
+        let answers = self.answers(dossier).await;
+        let sketch = match (&dossier.page, &dossier.state) {
+            (None, TaskState::Planning) => Some(self.sketch(dossier).await),
+            (_, _) => None,
+        };
+        page::Aids { answers, sketch }
+    }
+
+    async fn answers(&self, dossier: &Dossier) -> Vec<AnswerView> {
+        let mut answers = Vec::new();
+        for (step, payload) in page::found(dossier) {
+            let text = work::read(&self.world, payload).await.unwrap_or_else(|_| payload.head().to_owned());
+            answers.push(AnswerView { step: step.clone(), text });
+        }
+        answers
+    }
+
+    fn task_page(&self, id: &TaskId) -> Option<std::path::PathBuf> {
+        Some(self.world.workspace.page_path(id, page::TASK))
+    }
+
+    async fn sketch(self: &Arc<Self>, dossier: &Dossier) -> page::Sketch {
+        let listing = self.files().await;
+        let place = dossier.task.goal.place.as_ref().map(|place| &place.path);
+        let detected = start::suggested(self.manifests(&listing).await, place);
+        let checks = detected.quick.iter().chain(&detected.full).map(small::check_words).collect();
+        page::Sketch { checks, because: detected.because }
+    }
+
     /// The request itself, secrets masked, from the store.
     async fn with_text(&self, view: PreviewView) -> Result<PreviewView, Refusal> {
         let Some(hash) = &view.request else { return Ok(view) };
@@ -312,16 +350,6 @@ impl Reads {
         let request: ModelRequest = serde_json::from_slice(&bytes).map_err(|error| gone(error.to_string()))?;
         Ok(PreviewView { text: Some(shown(&request)), ..view })
     }
-}
-
-/// What the steps that only read have found, in full. What the store has lost is left at its first characters.
-pub(super) async fn answers(world: &World, dossier: &Dossier) -> Vec<page::Answer> {
-    let mut all = Vec::new();
-    for (step, payload) in page::found(dossier) {
-        let text = work::read(world, payload).await.unwrap_or_else(|_| payload.head().to_owned());
-        all.push(page::Answer { step: step.clone(), text });
-    }
-    all
 }
 
 /// Those that begin with the prefix, then those of which a part does, then those that hold it; shorter ones first.

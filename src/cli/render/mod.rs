@@ -4,7 +4,6 @@
 //! Absent: whether colours are wanted; the stream decides and strips them.
 
 pub mod review;
-pub mod sanitize;
 
 mod page;
 mod show;
@@ -13,6 +12,7 @@ mod timeline;
 
 use crate::cli::doctor;
 use crate::desk::View;
+use crate::domain::text::sanitize;
 use clap::builder::styling::{AnsiColor, Style};
 
 /// How a text is meant.

@@ -5,7 +5,7 @@
 
 use super::{After, Budget, Check, Contract, EditTarget, EffectSetting, OnFailure, Plan, Step, StepKind, render};
 use crate::domain::ids::{StepId, WorkspacePath};
-use crate::domain::task::action::Goal;
+use crate::domain::task::action::{Goal, Place};
 
 /// Characters of a title made from a person's words.
 const TITLE: usize = 80;
@@ -34,16 +34,33 @@ pub fn question(goal: &Goal) -> Plan {
     Plan { title: title(&goal.words), goal: goal.words.clone(), contract, steps: vec![step] }.tidy()
 }
 
-/// It was made by [`question`]: one step that reads.
+/// One step that reads: a plan as [`question`] makes it.
 pub fn is_question(plan: &Plan) -> bool {
     matches!(plan.steps.as_slice(), [Step { kind: StepKind::Explore(_), .. }])
 }
 
 /// The title of the action that makes and runs such a change: its whole contract.
 pub fn small_title(item: Option<&str>, file: &WorkspacePath, check: Option<&str>) -> String {
+    format!("Agent: {}", contract(item, file, check))
+}
+
+/// The whole contract of such a change in a line.
+pub fn contract(item: Option<&str>, file: &WorkspacePath, check: Option<&str>) -> String {
     let what = item.map_or_else(String::new, |item| format!("`{item}` in "));
     let judged = check.map_or_else(|| "check: syntax only".to_owned(), |check| format!("check: {check}"));
-    format!("Agent: change {what}{file} (writes only that file; {judged})")
+    format!("change {what}{file} (writes only that file; {judged})")
+}
+
+/// What a fix is asked for in words: the problem as somebody or something said it; without one, what the check reports.
+/// None where nothing says what is wrong.
+pub fn fix_words(place: &Place, problem: Option<&str>, check: Option<&str>) -> Option<String> {
+    let line = place.lines.map_or_else(String::new, |(first, _)| format!(":{first}"));
+    let at = format!("{}{line}", place.path);
+    match (problem.map(str::trim).filter(|problem| !problem.is_empty()), check) {
+        (Some(problem), _) => Some(format!("Fix this problem at {at}: {problem}")),
+        (None, Some(check)) => Some(format!("Fix the problem that `{check}` reports at {at}")),
+        (None, None) => None,
+    }
 }
 
 /// A check as a title says it: its bare words.

@@ -232,7 +232,9 @@ impl Action {
         match self {
             // The same goal within a minute is the same task; a document that comes with it makes another one.
             Action::Plan { document, .. } => document.is_none(),
-            Action::Approve { .. }
+            Action::Small { .. }
+            | Action::AskQuestion { .. }
+            | Action::Approve { .. }
             | Action::Run { .. }
             | Action::Resume { .. }
             | Action::Pause { .. }
