@@ -241,7 +241,13 @@ fn tell_apart(parsed: &Parsed, known: &[TaskId]) -> Result<Words, String> {
     let besides = takes
         .iter()
         .filter(|word| match word {
-            Word::Place | Word::Step | Word::MaybeStep | Word::MaybeWork | Word::Words | Word::MaybeWords | Word::SchemaName => true,
+            Word::Place
+            | Word::Step
+            | Word::MaybeStep
+            | Word::MaybeWork
+            | Word::Words
+            | Word::MaybeWords
+            | Word::SchemaName => true,
             Word::Task | Word::MaybeGate | Word::Verdict | Word::Hunks | Word::MaybeNumber | Word::Revisions => false,
         })
         .count();

@@ -125,9 +125,7 @@ pub enum NotAnAction {
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Parsed, NotAnAction> {
     let line: Vec<OsString> = line.into_iter().collect();
     let matches = command().try_get_matches_from(&line).map_err(|error| refused(&error, &line))?;
-    let found = matches
-        .subcommand()
-        .and_then(|(name, matches)| of_word(name).map(|row| (row, matches)));
+    let found = matches.subcommand().and_then(|(name, matches)| of_word(name).map(|row| (row, matches)));
     let Some((row, matches)) = found else {
         return Err(NotAnAction::Nothing(command().render_help().to_string()));
     };

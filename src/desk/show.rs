@@ -3,8 +3,8 @@
 //! Invariant: the approve command names the revision that the text shown is. Absent: compiling; the page brings its
 //! problems with it.
 
-use super::{Dossier, page};
 use super::view::{ProblemView, QuestionView, ShowView};
+use super::{Dossier, page};
 use crate::domain::problem::Severity;
 
 /// What a person reads before approving.

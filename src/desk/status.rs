@@ -3,10 +3,10 @@
 //! Invariant: every gate and every failure comes with commands that can be run as they stand (B11). Absent: the
 //! judgement itself; the one word for the state is `standing`'s.
 
-use super::{Dossier, page};
 use super::review::counts;
 use super::view::*;
 use super::words;
+use super::{Dossier, page};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::task::Journal;

@@ -107,7 +107,10 @@ mod tests {
     #[test]
     fn a_line_makes_no_mark_of_its_own() {
         assert_eq!(line("make `Client::send` faster"), "make `Client::send` faster");
-        assert_eq!(line("see [this](http://x) ![p][q] <img src=x>"), "see [this]\\(http://x) !\\[p]\\[q] \\<img src=x>");
+        assert_eq!(
+            line("see [this](http://x) ![p][q] <img src=x>"),
+            "see [this]\\(http://x) !\\[p]\\[q] \\<img src=x>"
+        );
         assert_eq!(line("a `Vec<u8>` and a Vec<u8> and a lone `"), "a `Vec<u8>` and a Vec\\<u8> and a lone \\`");
         assert_eq!(line("``x` <b>`` <i>"), "``x` <b>`` \\<i>");
         assert_eq!(line("ends \\<b>"), "ends \\\\\\<b>");

@@ -66,7 +66,8 @@ pub fn view(dossier: &Dossier, kind: &PageKind) -> Result<PageView, Refusal> {
     let (name, text) = match kind {
         PageKind::Task => {
             let heads = found(dossier).into_iter();
-            let answers = heads.map(|(step, payload)| AnswerView { step: step.clone(), text: payload.head().to_owned() });
+            let answers =
+                heads.map(|(step, payload)| AnswerView { step: step.clone(), text: payload.head().to_owned() });
             (TASK.to_owned(), task(dossier, &Aids { answers: answers.collect(), sketch: None }))
         }
         PageKind::Review => (REVIEW.to_owned(), review(dossier)),
