@@ -4,7 +4,7 @@
 //! and sending.
 
 use super::sheets::{Section, Sheets};
-use super::{Texts, hunks, offers, tasks};
+use super::{Texts, hunks, tasks};
 use crate::desk::{Desk, Dossier};
 use crate::domain::change::FileChange;
 use crate::domain::ids::{TaskId, WorkspacePath};
@@ -145,13 +145,13 @@ fn is_page(path: &WorkspacePath) -> bool {
 
 /// New files, on the first line of the task's page: they have no line of their own that could be looked at.
 fn placeless(desk: &Desk, dossier: &Arc<Dossier>, texts: &dyn Texts, encoding: Encoding) -> Vec<Diagnostic> {
-    let new = dossier.hunks.iter().filter(|hunk| offers::is_placeless(&hunk.kind));
+    let new = dossier.hunks.iter().filter(|hunk| hunk.kind == "create");
     let paths: BTreeSet<&WorkspacePath> = new.map(|hunk| &hunk.path).collect();
     let mut shown = Vec::new();
     for path in paths {
         let placed = hunks::placed(desk, path, texts, encoding);
         let ours = placed.iter().filter(|placed| {
-            Arc::ptr_eq(placed.dossier, dossier) && offers::is_placeless(&placed.hunk.kind) && placed.is_undecided()
+            Arc::ptr_eq(placed.dossier, dossier) && placed.hunk.kind == "create" && placed.is_undecided()
         });
         shown.extend(ours.map(|placed| {
             let said = hunks::one(placed);

@@ -22,7 +22,7 @@
 use super::words;
 use super::{Texts, diagnostic};
 use crate::desk::{Desk, Dossier, ReviewHunk};
-use crate::domain::change::{Decision, Flag, HunkState, HunkStanding};
+use crate::domain::change::{Decision, Flag, HunkStanding, HunkState};
 use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::text::{Encoding, LineIndex, LoneCr, body, lines};
 use crate::ports::Standings;

@@ -9,6 +9,7 @@ mod board;
 pub mod comment;
 pub mod glue;
 pub mod hunks;
+pub mod menu;
 pub mod offers;
 pub mod progress;
 mod run;
@@ -16,7 +17,6 @@ pub mod sheets;
 pub mod tasks;
 pub mod walk;
 pub mod words;
-
 
 pub use run::run;
 pub use sheets::Section;

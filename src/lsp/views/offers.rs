@@ -9,8 +9,8 @@ use super::{hunks, words};
 use crate::actions::ACTIONS;
 use crate::desk::{Desk, Dossier, Query, View};
 use crate::domain::change::{Decision, HunkState};
-use crate::domain::ids::{GateId, HunkId, StepId, TaskId, Work};
-use crate::domain::task::action::Which;
+use crate::domain::ids::{GateId, TaskId};
+use crate::domain::task::action::{GateAnswer, Which};
 use crate::domain::task::event::Ask;
 use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::{Gate, ProgressState, StepState};
@@ -23,6 +23,8 @@ use tower_lsp::lsp_types::{CodeAction, CodeActionKind, Command, Diagnostic};
 pub struct Offer {
     /// As a menu shows it, without `Agent: `.
     pub title: String,
+    /// The same in a word or two, where what it is about stands beside it.
+    pub short: Option<&'static str>,
     /// The last part of the command's id.
     pub command: &'static str,
     /// One object with named fields.
@@ -37,12 +39,16 @@ impl Offer {
     /// Of a command that the table has; what this release cannot do is not offered.
     pub fn new(command: &'static str, title: impl Into<String>, arguments: Value) -> Option<Self> {
         let known = ACTIONS.iter().any(|row| row.lsp == Some(command));
-        known.then(|| Self { title: title.into(), command, arguments, fixes: None, preferred: false })
+        known.then(|| Self { title: title.into(), short: None, command, arguments, fixes: None, preferred: false })
+    }
+
+    fn in_short(self, short: &'static str) -> Self {
+        Self { short: Some(short), ..self }
     }
 
     /// The same as the answer to a diagnostic.
-    fn for_hunk(self, placed: &Placed<'_>, preferred: bool) -> Self {
-        Self { fixes: placed.is_pending().then(|| hunks::one(placed)), preferred, ..self }
+    fn for_hunk(self, placed: &Placed<'_>) -> Self {
+        Self { fixes: placed.is_pending().then(|| hunks::one(placed)), ..self }
     }
 
     /// Its command, as clients send it back.
@@ -86,8 +92,16 @@ pub fn at_hunks(here: &[Placed<'_>], asked: bool) -> Vec<Offer> {
         }
         for placed in here.iter().filter(|placed| placed.is_undecided()) {
             let (task, hunk) = (&placed.dossier.task.id, &placed.hunk.id);
-            offers.extend(Offer::new("reviseHunk", format!("revise hunk {hunk}…"), json!({"task": task, "hunk": hunk})));
-            offers.extend(Offer::new("openReview", format!("explain hunk {hunk}"), json!({"task": task, "hunk": hunk})));
+            offers.extend(Offer::new(
+                "reviseHunk",
+                format!("revise hunk {hunk}…"),
+                json!({"task": task, "hunks": [hunk]}),
+            ));
+            offers.extend(Offer::new(
+                "openReview",
+                format!("explain hunk {hunk}"),
+                json!({"task": task, "hunks": [hunk]}),
+            ));
         }
         if let Some(placed) = here.iter().find(|placed| placed.is_pending()) {
             let place = json!({"path": placed.hunk.path, "line": placed.range.start.line + 1});
@@ -98,27 +112,28 @@ pub fn at_hunks(here: &[Placed<'_>], asked: bool) -> Vec<Offer> {
 }
 
 /// Accept and reject, or where something else stands the two ways out.
-fn decide(placed: &Placed<'_>, first: bool) -> Vec<Offer> {
+pub fn decide(placed: &Placed<'_>, first: bool) -> Vec<Offer> {
     let (task, hunk) = (&placed.dossier.task.id, &placed.hunk.id);
     let about = about(placed);
-    let one = |command, title: String, arguments| Offer::new(command, title, arguments);
+    let one = |command, title: String, short, arguments| {
+        Offer::new(command, title, arguments).map(|offer| offer.in_short(short).for_hunk(placed))
+    };
+    let this = || json!({"task": task, "hunks": [hunk]});
+    let keep = |side: &str| json!({"task": task, "hunks": [hunk], "keep": side});
     let offers = match placed.state {
         HunkState::Touched => {
-            let keep = json!({"task": task, "hunk": hunk, "keep": "mine"});
-            let take = json!({"task": task, "hunk": hunk, "keep": "theirs"});
-            let mine = one("resolve", format!("keep mine, drop hunk {hunk} ({about})"), keep);
-            let mine = mine.or_else(|| {
-                one("reject", format!("keep mine, reject hunk {hunk} ({about})"), json!({"task": task, "hunk": hunk}))
-            });
-            vec![mine, one("resolve", format!("take theirs at hunk {hunk} ({about})"), take)]
+            let title = format!("keep mine at hunk {hunk} ({about})");
+            let mine = one("resolve", title.clone(), "keep mine", keep("mine"));
+            let mine = mine.or_else(|| one("reject", title, "keep mine", this()));
+            vec![mine, one("resolve", format!("take theirs at hunk {hunk} ({about})"), "take theirs", keep("theirs"))]
         }
         HunkState::Open | HunkState::Accepted => vec![
-            one("accept", format!("accept hunk {hunk} ({about})"), json!({"task": task, "hunk": hunk}))
-                .map(|offer| offer.for_hunk(placed, first)),
-            one("reject", format!("reject hunk {hunk} ({about})"), json!({"task": task, "hunk": hunk})),
+            one("accept", format!("accept hunk {hunk} ({about})"), "accept", this())
+                .map(|offer| Offer { preferred: first, ..offer }),
+            one("reject", format!("reject hunk {hunk} ({about})"), "reject", this()),
         ],
     };
-    offers.into_iter().flatten().map(|offer| if offer.fixes.is_none() { offer.for_hunk(placed, false) } else { offer }).collect()
+    offers.into_iter().flatten().collect()
 }
 
 /// The step of a hunk, and its file where that is not the one looked at.
@@ -141,7 +156,11 @@ fn undo(placed: &Placed<'_>) -> Option<Offer> {
         | ((Decision::Reject(_), _), HunkState::Accepted)
         | ((Decision::Undo, _), _) => return None,
     };
-    Offer::new("undo", format!("undo {what} hunk {hunk} ({})", placed.hunk.step), json!({"task": task, "hunk": hunk}))
+    Offer::new(
+        "undo",
+        format!("undo {what} hunk {hunk} ({})", placed.hunk.step),
+        json!({"task": task, "hunks": [hunk]}),
+    )
 }
 
 /// Several at once, where there are several.
@@ -176,14 +195,9 @@ fn together(placed: &Placed<'_>) -> Vec<Offer> {
     offers
 }
 
-/// The answers of a task's open gates, of these steps or of all its work.
-pub fn at_gates(dossier: &Dossier, step: Option<&StepId>) -> Vec<Offer> {
-    let waits = |gate: &&Gate| match (&gate.work, step) {
-        (_, None) => true,
-        (Work::Step(id), Some(step)) => id == step,
-        (_, Some(_)) => false,
-    };
-    dossier.task.open_gates().filter(waits).flat_map(|gate| answers(&dossier.task.id, gate)).collect()
+/// The answers of a task's open gates.
+pub fn at_gates(dossier: &Dossier) -> Vec<Offer> {
+    dossier.task.open_gates().flat_map(|gate| answers(&dossier.task.id, gate)).collect()
 }
 
 /// The answers of one open gate.
@@ -194,8 +208,8 @@ pub fn at_gate(dossier: &Dossier, gate: &GateId) -> Vec<Offer> {
 
 fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
     let id = &gate.id;
-    let say = |answer: &str, title: String| {
-        Offer::new("gate", title, json!({"task": task, "gate": id, "verdict": answer}))
+    let say = |answer: GateAnswer, title: String| {
+        Offer::new("gate", title, json!({"task": task, "gate": id, "answer": answer}))
     };
     let command = || {
         let words = gate.of_command().map(|command| shell_words::join(&command.argv)).unwrap_or_default();
@@ -204,42 +218,41 @@ fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
     let work = &gate.work;
     let offers = match &gate.ask {
         Ask::Command { outside: false, .. } => vec![
-            say("allow", format!("allow {} once", command())),
-            Offer::new(
-                "gate",
-                format!("allow {} for this plan", command()),
-                json!({"task": task, "gate": id, "verdict": "allow", "for-plan": true}),
-            ),
-            say("deny", format!("deny {}", command())),
+            say(GateAnswer::Allow, format!("allow {} once", command())),
+            say(GateAnswer::AllowForPlan, format!("allow {} for this plan", command())),
+            say(GateAnswer::Deny, format!("deny {}", command())),
         ],
         Ask::Command { outside: true, .. } => vec![
-            say("allow", format!("allow {} once, in the workspace itself", command())),
-            say("deny", format!("deny {}", command())),
+            say(GateAnswer::Allow, format!("allow {} once, in the workspace itself", command())),
+            say(GateAnswer::Deny, format!("deny {}", command())),
         ],
         Ask::Person { question, .. } => vec![
-            say("allow", format!("yes: {}", words::title(question))),
-            say("deny", format!("no: {}", words::title(question))),
+            say(GateAnswer::Allow, format!("yes: {}", words::title(question))),
+            say(GateAnswer::Deny, format!("no: {}", words::title(question))),
         ],
         Ask::Ambiguous { .. } => vec![
-            say("happened", format!("{} did happen; go on", command())),
-            say("allow", format!("{} did not happen; run it again", command())),
-            say("deny", format!("stop {work} here")),
+            say(GateAnswer::Happened, format!("{} did happen; go on", command())),
+            say(GateAnswer::Allow, format!("{} did not happen; run it again", command())),
+            say(GateAnswer::Deny, format!("stop {work} here")),
         ],
         Ask::Changed { .. } => vec![
-            say("allow", format!("go on with {work}, the change does not matter")),
-            say("deny", format!("hold {work}")),
+            say(GateAnswer::Allow, format!("go on with {work}, the change does not matter")),
+            say(GateAnswer::Deny, format!("hold {work}")),
             Offer::new("replan", "plan again against the files as they are", json!({"task": task})),
         ],
         Ask::Exceeds { reason } => vec![
-            say("allow", format!("allow once: {}", words::title(reason))),
-            say("deny", format!("stay within the plan: {}", words::title(reason))),
+            say(GateAnswer::Allow, format!("allow once: {}", words::title(reason))),
+            say(GateAnswer::Deny, format!("stay within the plan: {}", words::title(reason))),
         ],
         Ask::Failed { .. } => {
-            vec![say("allow", format!("go on without {work}")), say("deny", format!("stop at {work}"))]
+            vec![
+                say(GateAnswer::Allow, format!("go on without {work}")),
+                say(GateAnswer::Deny, format!("stop at {work}")),
+            ]
         }
         Ask::Question { question } => vec![
             Offer::new("answer", format!("answer: {}…", words::title(question)), json!({"task": task, "gate": id})),
-            say("deny", format!("leave unanswered: {}", words::title(question))),
+            say(GateAnswer::Deny, format!("leave unanswered: {}", words::title(question))),
         ],
     };
     offers.into_iter().flatten().collect()
@@ -333,21 +346,4 @@ fn after_failure(dossier: &Dossier) -> Vec<Option<Offer>> {
         offers.push(Offer::new("resume", "run the acceptance checks again", json!({"task": task})));
     }
     offers
-}
-
-/// The hunks of a task that belong to no line of any file: files that are not there yet.
-pub fn is_placeless(kind: &str) -> bool {
-    kind == "create"
-}
-
-/// The id of the hunk that a diagnostic of ours is about.
-pub fn hunk_of(diagnostic: &Diagnostic) -> Option<HunkId> {
-    match diagnostic.code.as_ref()? {
-        tower_lsp::lsp_types::NumberOrString::String(code)
-            if diagnostic.source.as_deref() == Some(super::SOURCE) && code.starts_with('h') =>
-        {
-            Some(HunkId::new(code.clone()))
-        }
-        _ => None,
-    }
 }

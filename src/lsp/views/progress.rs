@@ -39,9 +39,8 @@ pub struct AtWork {
 
 /// What the tasks do that work, or did a moment ago.
 pub fn at_work(desk: &Desk, bars: &Bars) -> Vec<AtWork> {
-    let works = |dossier: &&Arc<Dossier>| {
-        !dossier.task.is_over() && (is_flying(&dossier.task) || bars.shows(&dossier.task.id))
-    };
+    let works =
+        |dossier: &&Arc<Dossier>| !dossier.task.is_over() && (is_flying(&dossier.task) || bars.shows(&dossier.task.id));
     desk.tasks.iter().filter(works).filter_map(|dossier| of(desk, dossier)).collect()
 }
 

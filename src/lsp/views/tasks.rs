@@ -65,7 +65,8 @@ pub fn state(status: &StatusView, is_page_open: bool) -> Vec<Diagnostic> {
         said.push(words::line(why, words::WIDTH));
     }
     if status.hunks.pending > 0 {
-        let touched = if status.hunks.touched > 0 { format!(", {} touched", status.hunks.touched) } else { String::new() };
+        let touched =
+            if status.hunks.touched > 0 { format!(", {} touched", status.hunks.touched) } else { String::new() };
         said.push(format!("{} pending{touched}", crate::domain::text::counted(status.hunks.pending, "hunk")));
     }
     if status.gates.is_empty() && status.failures.is_empty() {
@@ -157,7 +158,9 @@ fn heading_end(text: &str, heading: std::ops::Range<usize>) -> usize {
 fn of_gate(gate: &GateView, range: Range) -> Diagnostic {
     let mut said = vec![words::line(&format!("gate {}: {}", gate.gate, gate.asked), words::WIDTH * 2)];
     said.extend(gate.detail.iter().flat_map(|detail| words::some(detail, "  ", DETAIL)));
-    said.extend(gate.answers.iter().map(|answer| words::line(&format!("{} ({})", answer.means, answer.command), words::WIDTH)));
+    said.extend(
+        gate.answers.iter().map(|answer| words::line(&format!("{} ({})", answer.means, answer.command), words::WIDTH)),
+    );
     coded(range, DiagnosticSeverity::WARNING, gate.gate.as_str(), words::message(said))
 }
 
@@ -167,7 +170,9 @@ pub fn unfinished(desk: &Desk) -> Option<String> {
         .tasks
         .iter()
         .filter(|dossier| !dossier.task.is_over())
-        .map(|dossier| format!("{} ({}: {})", dossier.task.id, dossier.state.words(), words::title(&dossier.task.goal.words)))
+        .map(|dossier| {
+            format!("{} ({}: {})", dossier.task.id, dossier.state.words(), words::title(&dossier.task.goal.words))
+        })
         .collect();
     (!waiting.is_empty()).then(|| format!("planwright: unfinished tasks: {}", waiting.join("; ")))
 }
