@@ -9,6 +9,7 @@ pub mod handle;
 mod acceptance;
 mod actions;
 mod approval;
+mod buffered;
 mod case;
 mod checks;
 mod failure;
@@ -30,6 +31,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use buffered::Buffered;
 pub use handle::{EngineHandle, Update};
 pub use owner::{Running, start};
 pub use world::{Limits, World};
