@@ -3,7 +3,7 @@
 const vscode = require('vscode');
 
 /** @typedef {{ title: string, command: string, arguments?: any[] }} Answer */
-/** @typedef {{ task: string, gate?: string, asked: string, detail?: string, answers: Answer[] }} Ask */
+/** @typedef {{ task: string, gate?: string, question?: number, asked: string, detail?: string | null, answers: Answer[] }} Ask */
 
 class Asks {
     constructor() {
@@ -15,9 +15,9 @@ class Asks {
     }
 
     /** The whole of what waits, each time.
-     * @param {{ asks: Ask[] } | Ask[]} said */
+     * @param {{ gates: Ask[] }} said */
     update(said) {
-        this.waiting = Array.isArray(said) ? said : said.asks;
+        this.waiting = said.gates;
         const count = this.waiting.length;
         this.item.text = `$(question) ${count} to answer`;
         this.item.tooltip = this.waiting.map((ask) => `${ask.task}: ${ask.asked}`).join('\n');
@@ -26,7 +26,7 @@ class Asks {
     }
 
     clear() {
-        this.update([]);
+        this.update({ gates: [] });
     }
 
     /** Closed without a choice, nothing was decided and it goes on waiting. */
@@ -35,7 +35,7 @@ class Asks {
             vscode.window.setStatusBarMessage('planwright: nothing waits for an answer', 4000);
             return;
         }
-        const asks = this.waiting.map((ask) => ({ label: ask.asked, description: ask.task, detail: ask.detail, ask }));
+        const asks = this.waiting.map((ask) => ({ label: ask.asked, description: ask.task, detail: ask.detail ?? undefined, ask }));
         const picked = asks.length === 1 ? asks[0] : await vscode.window.showQuickPick(asks, { title: 'What waits for you' });
         if (!picked) {
             return;

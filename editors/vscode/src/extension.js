@@ -15,10 +15,14 @@ const words = require('./words');
 /** @type {LanguageClient | undefined} */
 let client;
 
-/** One server for the first folder: a server serves one root.
- * @param {Keys} keys */
+/** The first folder: a server serves one root. */
+function root() {
+    return vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === 'file');
+}
+
+/** @param {Keys} keys */
 async function make(keys) {
-    const folder = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === 'file');
+    const folder = root();
     if (!folder) {
         return undefined;
     }
@@ -89,9 +93,9 @@ async function activate(context) {
         restart,
     };
     for (const name of ['plan', 'changeItem', 'ask']) {
-        commands[name] = () => vscode.commands.executeCommand(`planwright.${name}`, words.place());
+        commands[name] = () => vscode.commands.executeCommand(`planwright.${name}`, words.place(root()));
     }
-    for (const name of ['say', 'revise', 'replan']) {
+    for (const name of ['say', 'revise']) {
         commands[name] = () => vscode.commands.executeCommand(`planwright.${name}`);
     }
     for (const [name, run] of Object.entries(commands)) {

@@ -2,7 +2,7 @@
 'use strict';
 const vscode = require('vscode');
 
-/** @typedef {{ task: string, goal: string, state: string, waits?: string, page?: string }} Task */
+/** @typedef {{ task: string, goal: string, words: string, waits: boolean, page?: string | null }} Task */
 
 class Tasks {
     constructor() {
@@ -13,29 +13,28 @@ class Tasks {
         this.item.command = 'planwrightUi.tasks';
     }
 
-    /** @param {{ tasks: Task[] } | Task[]} said */
+    /** @param {{ tasks: Task[] }} said */
     update(said) {
-        this.tasks = Array.isArray(said) ? said : said.tasks;
+        this.tasks = said.tasks;
         const [first] = this.tasks;
         if (!first) {
             this.item.hide();
             return;
         }
-        this.item.text = `$(checklist) ${this.tasks.length === 1 ? first.state : `${this.tasks.length} tasks`}`;
-        this.item.tooltip = this.tasks.map((task) => `${task.task}: ${task.state}, ${task.goal}`).join('\n');
+        this.item.text = `$(checklist) ${this.tasks.length === 1 ? first.words : `${this.tasks.length} tasks`}`;
+        this.item.tooltip = this.tasks.map((task) => `${task.task}: ${task.words}, ${task.goal}`).join('\n');
         this.item.show();
     }
 
     clear() {
-        this.update([]);
+        this.update({ tasks: [] });
     }
 
     async pick() {
         const picked = await vscode.window.showQuickPick(
             this.tasks.map((task) => ({
-                label: task.goal,
-                description: `${task.task} · ${task.state}`,
-                detail: task.waits,
+                label: `${task.waits ? '$(circle-filled) ' : ''}${task.goal}`,
+                description: `${task.task} · ${task.words}`,
                 task,
             })),
             { title: 'Tasks', placeHolder: this.tasks.length === 0 ? 'none yet' : undefined },
@@ -43,7 +42,7 @@ class Tasks {
         if (picked?.task.page) {
             await vscode.window.showTextDocument(vscode.Uri.parse(picked.task.page));
         } else if (picked) {
-            await vscode.commands.executeCommand('planwright.openPlan', picked.task.task);
+            await vscode.commands.executeCommand('planwright.openPlan', { task: picked.task.task });
         }
     }
 

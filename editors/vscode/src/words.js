@@ -11,23 +11,21 @@ const TAKES = {
     ask: { field: 'words', prompt: 'What do you want to know? Nothing is changed.' },
     say: { field: 'words', prompt: 'An instruction that reaches the next request' },
     revise: { field: 'words', prompt: 'How should the plan change?' },
-    replan: { field: 'words', prompt: 'Plan again: with what in mind?' },
     answer: { field: 'words', prompt: 'Your answer' },
-    reviseHunk: { field: 'words', prompt: 'How should this hunk change?' },
 };
 
-/** Where the cursor or the selection is: the fields by which commands name a place. */
-function place() {
+/** Where the cursor or the selection is: the fields by which commands name a place, lines from 1. Empty in a file that
+ * is not the server's.
+ * @param {vscode.WorkspaceFolder | undefined} folder the server's */
+function place(folder) {
     const editor = vscode.window.activeTextEditor;
-    if (editor?.document.uri.scheme !== 'file') {
+    if (!folder || !editor || vscode.workspace.getWorkspaceFolder(editor.document.uri) !== folder) {
         return {};
     }
     const { start, end } = editor.selection;
-    const range = {
-        start: { line: start.line, character: start.character },
-        end: { line: end.line, character: end.character },
-    };
-    return { uri: editor.document.uri.toString(), range };
+    // A selection that ends where a line begins does not reach into it.
+    const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+    return { path: vscode.workspace.asRelativePath(editor.document.uri, false), line: start.line + 1, last: last + 1 };
 }
 
 /** Passes a command on to the server, with the words that it lacked. Nothing is passed on if none are given.

@@ -5,7 +5,8 @@ local M = {}
 
 ---@class planwright.Ask
 ---@field task string
----@field gate? string
+---@field gate? string of a gate
+---@field question? integer of a question in the plan
 ---@field asked string
 ---@field detail? string
 ---@field answers { title: string, command: string, arguments?: any[] }[]
@@ -14,9 +15,10 @@ local M = {}
 local waiting = {}
 
 --- Takes in what waits; the whole of it, each time.
----@param said { asks: planwright.Ask[] }|planwright.Ask[]
+---@param said { gates: planwright.Ask[] }
 function M.update(said)
-  waiting = said.asks or said
+  waiting = said.gates
+  vim.cmd.redrawstatus()
 end
 
 function M.clear()

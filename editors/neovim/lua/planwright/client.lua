@@ -40,18 +40,15 @@ function M.act(name, arguments, buffer)
   end, buffer or 0)
 end
 
---- Where the cursor, or a range of lines, is: the fields by which commands name a place.
+--- Where the cursor, or a range of lines, is: the fields by which commands name a place. Empty in a file that is not
+--- the server's.
 ---@param client vim.lsp.Client
----@param lines? { first: integer, last: integer } from 1, whole lines
----@return { uri: string, range: lsp.Range }
-function M.place(client, lines)
-  local uri = vim.uri_from_bufnr(0)
-  if lines then
-    local range = { start = { line = lines.first - 1, character = 0 }, ['end'] = { line = lines.last, character = 0 } }
-    return { uri = uri, range = range }
-  end
-  local at = vim.lsp.util.make_position_params(0, client.offset_encoding).position
-  return { uri = uri, range = { start = at, ['end'] = at } }
+---@param first integer from 1
+---@param last integer
+---@return { path?: string, line?: integer, last?: integer }
+function M.place(client, first, last)
+  local path = client.root_dir and vim.fs.relpath(client.root_dir, vim.api.nvim_buf_get_name(0))
+  return path and { path = path, line = first, last = last } or vim.empty_dict()
 end
 
 --- Asks for words, then goes on with them; an empty answer is a change of mind.

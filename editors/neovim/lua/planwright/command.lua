@@ -28,7 +28,7 @@ local own = {
 local at_a_place = { plan = true, changeItem = true, fixProblem = true, ask = true }
 
 --- Commands that are about the hunk at the cursor, where no other is named.
-local at_a_hunk = { accept = true, reject = true, reviseHunk = true }
+local at_a_hunk = { accept = true, reject = true }
 
 --- What the server says it can do, without `planwright.`.
 ---@return string[]
@@ -87,9 +87,10 @@ function M.run(given)
   if name == 'reject' and hunk then
     require('planwright.hunks').reject()
   elseif hunk then
-    glue.perform({ command = name, arguments = { { hunks = { hunk.id } } } }, 0)
+    client.act(name, { { hunk = hunk.id } })
   elseif at_a_place[name] then
-    local place = client.place(server, given.range > 0 and { first = given.line1, last = given.line2 } or nil)
+    -- Without a range both are the cursor's.
+    local place = client.place(server, given.line1, given.line2)
     local takes = glue.words[name]
     if takes and #words > 0 then
       place[takes.field] = table.concat(words, ' ')

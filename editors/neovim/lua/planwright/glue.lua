@@ -27,9 +27,7 @@ M.words = {
   ask = { field = 'words', prompt = 'Ask' },
   say = { field = 'words', prompt = 'Instruction for the next request' },
   revise = { field = 'words', prompt = 'Change the plan' },
-  replan = { field = 'words', prompt = 'Plan again, with what in mind' },
   answer = { field = 'words', prompt = 'Answer' },
-  reviseHunk = { field = 'words', prompt = 'Change this hunk' },
 }
 
 --- Runs a command of the server; asks for its words first where it takes some and has none.

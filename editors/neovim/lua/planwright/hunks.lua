@@ -14,10 +14,12 @@ local marks = vim.api.nvim_create_namespace('planwright.hunks')
 ---@field range lsp.Range the lines that stand there now, without the last ending; empty where lines are put in
 ---@field old string
 ---@field new string
----@field step? string
----@field reason? string
----@field verdict? string
----@field state string
+---@field here? string what stands there, where that is neither the old nor the new text
+---@field step string
+---@field reason string
+---@field flags string[]
+---@field verdict string
+---@field state string `open`, `accepted, not saved` or `touched`
 
 --- What the server said last of each file.
 ---@type table<string, planwright.Hunk[]>
@@ -58,13 +60,9 @@ end
 --- What stands above the lines of a hunk.
 ---@param hunk planwright.Hunk
 local function note(hunk)
-  local parts = {}
-  for _, part in ipairs({ hunk.id, hunk.step, hunk.reason, hunk.verdict }) do
-    if part ~= '' and part ~= vim.NIL then
-      parts[#parts + 1] = (part:gsub('%s+', ' '))
-    end
-  end
-  return table.concat(parts, ' · ')
+  local parts = { hunk.id, ('%s: %s'):format(hunk.step, hunk.reason), hunk.verdict }
+  vim.list_extend(parts, hunk.flags)
+  return (table.concat(parts, ' · '):gsub('%s+', ' '))
 end
 
 --- The rows that a hunk covers now, the last one exclusive. Lines that are put in cover none and stand before the
@@ -92,7 +90,7 @@ local function draw(buffer, hunk)
       strict = false,
       sign_text = hunk.state:find('accepted', 1, true) and '✓' or '!',
       sign_hl_group = 'PlanwrightSign',
-      virt_text = { { ('%s %s'):format(hunk.id, (hunk.state:gsub('_', ' '))), 'PlanwrightNote' } },
+      virt_text = { { ('%s %s'):format(hunk.id, hunk.state), 'PlanwrightNote' } },
     })
   end
   local virtual = { { { note(hunk), 'PlanwrightNote' } } }
@@ -278,7 +276,7 @@ end
 function M.accept()
   local hunk = M.at_cursor()
   if hunk then
-    client.act('accept', { hunk.id })
+    client.act('accept', { { hunk = hunk.id } })
   end
   return hunk ~= nil
 end
@@ -294,7 +292,7 @@ function M.reject()
     -- Escape is a change of mind, an empty answer is none.
     if reason then
       local words = vim.trim(reason)
-      client.act('reject', { { hunks = { hunk.id }, reason = words ~= '' and words or nil } }, buffer)
+      client.act('reject', { { hunk = hunk.id, reason = words ~= '' and words or nil } }, buffer)
     end
   end)
   return true

@@ -8,16 +8,17 @@ local M = {}
 ---@class planwright.Task
 ---@field task string its id
 ---@field goal string
----@field state string
----@field waits? string
----@field page? string uri of its page
+---@field words string its state
+---@field waits boolean for a person
+---@field pending integer hunks
+---@field page? string address of its page
 
 ---@type planwright.Task[]
 local tasks = {}
 
----@param said { tasks: planwright.Task[] }|planwright.Task[]
+---@param said { tasks: planwright.Task[] }
 function M.update(said)
-  tasks = said.tasks or said
+  tasks = said.tasks
   vim.cmd.redrawstatus()
 end
 
@@ -27,8 +28,8 @@ end
 
 ---@param task planwright.Task
 local function line(task)
-  local waits = task.waits and task.waits ~= vim.NIL and task.waits ~= '' and (' · ' .. task.waits) or ''
-  return ('%s  %s%s  %s'):format(task.task, task.state, waits, (task.goal:gsub('%s+', ' ')))
+  local mark = task.waits and '●' or ' '
+  return ('%s %s  %s  %s'):format(mark, task.task, task.words, (task.goal:gsub('%s+', ' ')))
 end
 
 --- Picks a task and opens its page.
@@ -48,7 +49,7 @@ function M.pick()
     if task.page and task.page ~= vim.NIL then
       vim.cmd.edit(vim.fn.fnameescape(vim.uri_to_fname(task.page)))
     else
-      client.act('openPlan', { task.task })
+      client.act('openPlan', { { task = task.task } })
     end
   end)
 end
