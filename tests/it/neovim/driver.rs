@@ -154,14 +154,18 @@ impl Neovim {
         self.child.wait().unwrap();
     }
 
-    /// Leaves it with this command, and waits for its end.
+    /// Leaves it with this command, and waits for its end: a question, or an error, would hold it.
     #[track_caller]
     pub fn leave(mut self, command: &str) {
-        // The answer may not come any more.
-        let file = self.folder.path().join("leave.lua");
-        std::fs::write(&file, format!("vim.schedule(function() vim.cmd('{command}') end)")).unwrap();
-        self.lua(&format!("return dofile('{}')", file.display()));
-        until("Neovim has ended", || self.child.try_wait().unwrap().is_some());
+        let keys = format!("<C-\\><C-N>:{command}<CR>");
+        let mut send = Command::new(&self.program);
+        send.args(["--clean", "--server"]).arg(self.folder.path().join("socket")).args(["--remote-send", &keys]);
+        at_home(&mut send, self.folder.path());
+        // It may be gone before it has answered.
+        let _outcome = send.stdin(Stdio::null()).output().unwrap();
+        let ended = in_time(|| self.child.try_wait().unwrap().is_some());
+        assert!(ended, "Neovim does not leave\n{}", self.state());
+        assert!(self.child.wait().unwrap().success());
     }
 }
 
