@@ -186,7 +186,7 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
         Setup::Plugin => format!("vim.opt.runtimepath:prepend([==[{}]==])\n", editors.display()),
     };
     std::fs::write(&init, text).unwrap();
-    let mut command = project.command(&[]);
+    let command = project.command(&[]);
     let binary = Path::new(command.get_program()).parent().unwrap().to_path_buf();
     let found = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([binary].into_iter().chain(std::env::split_paths(&found))).unwrap();
@@ -199,7 +199,6 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
     }
     editor.current_dir(&project.root).env("PATH", path);
     at_home(&mut editor, folder);
-    command.stdin(Stdio::null());
     editor.args(["--clean", "--cmd"]);
     editor.arg(format!("luafile {}", repository().join("tests/it/neovim/driver.lua").display()));
     editor.arg("-u").arg(init);
