@@ -54,6 +54,58 @@ impl Neovim {
         Some(editor)
     }
 
+    /// The same on a screen of so many columns and lines, in a tmux of its own.
+    #[track_caller]
+    pub fn shown(project: &Project, setup: Setup, file: &str, (columns, lines): (usize, usize)) -> Option<Neovim> {
+        let program = program()?;
+        let folder = tempfile::tempdir().unwrap();
+        let terminal = folder.path().join("terminal");
+        let mut inside = prepared(&program, project, setup, folder.path());
+        inside.arg("--listen").arg(folder.path().join("socket")).arg(file);
+        let words: Vec<String> = [inside.get_program()]
+            .into_iter()
+            .chain(inside.get_args())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        // In the foreground, so that it ends with the test.
+        let mut server = tmux(&terminal);
+        server.args(["-f", "/dev/null", "-D"]).current_dir(&project.root).stdin(Stdio::null());
+        for (name, value) in inside.get_envs() {
+            match value {
+                Some(value) => server.env(name, value),
+                None => server.env_remove(name),
+            };
+        }
+        let child = server.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").spawn().unwrap();
+        let editor = Neovim { program, child, folder, asked: AtomicUsize::new(0) };
+        until("tmux listens", || terminal.exists());
+        for options in [["default-terminal", "tmux-256color"], ["escape-time", "0"], ["status", "off"]] {
+            assert!(tmux(&terminal).args(["set-option", "-g"]).args(options).status().unwrap().success());
+        }
+        let size = [columns.to_string(), lines.to_string()];
+        let mut start = tmux(&terminal);
+        start.args(["new-session", "-d", "-x", &size[0], "-y", &size[1], &shell_words::join(words)]);
+        assert!(start.current_dir(&project.root).status().unwrap().success());
+        until("Neovim listens", || editor.folder.path().join("socket").exists());
+        Some(editor)
+    }
+
+    /// What the screen shows, with its colours.
+    #[track_caller]
+    pub fn screen(&self) -> String {
+        let mut capture = tmux(&self.folder.path().join("terminal"));
+        let said = capture.args(["capture-pane", "-p", "-e"]).output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    }
+
+    /// Types keys into its terminal.
+    #[track_caller]
+    pub fn typed(&self, keys: &[&str]) {
+        let mut send = tmux(&self.folder.path().join("terminal"));
+        assert!(send.arg("send-keys").args(keys).status().unwrap().success());
+    }
+
     /// What a piece of Lua returns.
     #[track_caller]
     pub fn lua(&self, code: &str) -> Value {
@@ -203,6 +255,13 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
     editor.arg(format!("luafile {}", repository().join("tests/it/neovim/driver.lua").display()));
     editor.arg("-u").arg(init);
     editor
+}
+
+/// A tmux that has nothing to do with the user's.
+fn tmux(socket: &Path) -> Command {
+    let mut command = Command::new("tmux");
+    command.arg("-S").arg(socket).env_remove("TMUX");
+    command
 }
 
 /// The editor's own files go here and nowhere else.

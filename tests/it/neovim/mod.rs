@@ -6,10 +6,12 @@
 
 mod crash;
 mod driver;
+mod pictures;
 mod plugin;
 mod quirks;
 mod setup;
 mod stock;
+mod svg;
 
 use crate::support::model::{Modelled, finish, plan, planned};
 use planwright::testing::script::{Script, Turn};
