@@ -28,12 +28,27 @@ function place(folder) {
     return { path: vscode.workspace.asRelativePath(editor.document.uri, false), line: start.line + 1, last: last + 1 };
 }
 
+/** Commands that are about no task, or about a place. */
+const OF_NO_TASK = ['plan', 'changeItem', 'fixProblem', 'ask', 'tasks', 'schema', 'doctor', 'clean', 'nextHunk', 'previousHunk'];
+
+/** The task whose page or plan is looked at.
+ * @param {string} name of a command */
+function task(name) {
+    const path = vscode.window.activeTextEditor?.document.uri.path ?? '';
+    const found = /\/\.planwright\/tasks\/([^/]+)\/[^/]+$/.exec(path);
+    return found && !OF_NO_TASK.includes(name) ? [{ task: found[1] }] : [];
+}
+
 /** Passes a command on to the server, with the words that it lacked. Nothing is passed on if none are given.
  * @param {string} command
  * @param {any[]} args
  * @param {(command: string, args: any[]) => import('vscode').ProviderResult<any>} next */
 async function ask(command, args, next) {
-    const takes = TAKES[command.replace(/^planwright\./, '')];
+    const name = command.replace(/^planwright\./, '');
+    const takes = TAKES[name];
+    if (args.length === 0) {
+        args = task(name);
+    }
     const fields = args[0];
     const named = typeof fields === 'object' && fields !== null;
     if (!takes || (named ? fields[takes.field] : args.length > 0)) {

@@ -27,6 +27,9 @@ local own = {
 --- Commands that are about a place, the cursor's or the range's.
 local at_a_place = { plan = true, changeItem = true, fixProblem = true, ask = true }
 
+--- Commands that are about no task.
+local of_no_task = { schema = true, doctor = true, clean = true, nextHunk = true, previousHunk = true }
+
 --- Commands that are about the hunk at the cursor, where no other is named.
 local at_a_hunk = { accept = true, reject = true }
 
@@ -96,8 +99,13 @@ function M.run(given)
       place[takes.field] = table.concat(words, ' ')
     end
     glue.perform({ command = name, arguments = { place } }, 0)
+  elseif #words > 0 then
+    client.act(name, words)
   else
-    glue.perform({ command = name, arguments = words }, 0)
+    -- In a task's own page or plan, that task is meant.
+    local task = vim.api.nvim_buf_get_name(0):match('/%.planwright/tasks/([^/]+)/[^/]+$')
+    local arguments = task and not of_no_task[name] and { { task = task } } or {}
+    glue.perform({ command = name, arguments = arguments }, 0)
   end
 end
 
