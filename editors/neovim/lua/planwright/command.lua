@@ -90,7 +90,7 @@ function M.run(given)
   if name == 'reject' and hunk then
     require('planwright.hunks').reject()
   elseif hunk then
-    client.act(name, { { hunk = hunk.id } })
+    client.act(name, { { task = hunk.task, hunk = hunk.id } })
   elseif at_a_place[name] then
     -- Without a range both are the cursor's.
     local place = client.place(server, given.line1, given.line2)

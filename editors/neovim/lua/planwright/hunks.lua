@@ -11,6 +11,7 @@ local marks = vim.api.nvim_create_namespace('planwright.hunks')
 
 ---@class planwright.Hunk
 ---@field id string
+---@field task string
 ---@field range lsp.Range the lines that stand there now, without the last ending; empty where lines are put in
 ---@field old string
 ---@field new string
@@ -276,7 +277,7 @@ end
 function M.accept()
   local hunk = M.at_cursor()
   if hunk then
-    client.act('accept', { { hunk = hunk.id } })
+    client.act('accept', { { task = hunk.task, hunk = hunk.id } })
   end
   return hunk ~= nil
 end
@@ -292,7 +293,7 @@ function M.reject()
     -- Escape is a change of mind, an empty answer is none.
     if reason then
       local words = vim.trim(reason)
-      client.act('reject', { { hunk = hunk.id, reason = words ~= '' and words or nil } }, buffer)
+      client.act('reject', { { task = hunk.task, hunk = hunk.id, reason = words ~= '' and words or nil } }, buffer)
     end
   end)
   return true
