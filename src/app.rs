@@ -20,6 +20,7 @@ use crate::workspace::{Disk, watch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 use tokio::sync::{broadcast, watch};
@@ -184,6 +185,7 @@ struct Joined {
     /// The desks of whichever handle there is, one after the other.
     desk: watch::Sender<Arc<Desk>>,
     follower: Mutex<Option<tokio::task::AbortHandle>>,
+    acted: AtomicBool,
 }
 
 impl Joined {
@@ -194,6 +196,7 @@ impl Joined {
             running,
             desk: watch::Sender::default(),
             follower: Mutex::default(),
+            acted: AtomicBool::new(false),
         };
         joined.follow(&handle);
         joined
@@ -220,16 +223,53 @@ impl Joined {
     }
 }
 
+/// So many hosts in a row that leave before they answer are enough.
+const ASKED_AGAIN: u32 = 20;
+
 impl Port for Joined {
     fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
-        let handle = self.handle();
-        Box::pin(async move { handle.act(actor, action).await })
+        Box::pin(async move {
+            self.acted.store(true, Ordering::Relaxed);
+            let mut joins = 0;
+            loop {
+                let handle = self.handle();
+                match handle.act(actor.clone(), action.clone()).await {
+                    // The host was a terminal that had its own answer and left, just as it was asked.
+                    Err(refusal)
+                        if refusal.kind == RefusalKind::Gone
+                            && !handle.is_host()
+                            && joins < ASKED_AGAIN
+                            && action.may_be_asked_again() =>
+                    {
+                        joins += 1;
+                        self.rejoin().await?;
+                    }
+                    answer => return answer,
+                }
+            }
+        })
     }
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
-        let handle = self.handle();
         Box::pin(async move {
-            match handle.ask(query).await? {
+            let mut joins = 0;
+            let view = loop {
+                let handle = self.handle();
+                match handle.ask(query.clone()).await {
+                    // Once something was asked for, the loss of the host is news: what it did must be taken up again.
+                    Err(refusal)
+                        if refusal.kind == RefusalKind::Gone
+                            && !handle.is_host()
+                            && joins < ASKED_AGAIN
+                            && !self.acted.load(Ordering::Relaxed) =>
+                    {
+                        joins += 1;
+                        self.rejoin().await?;
+                    }
+                    answer => break answer?,
+                }
+            };
+            match view {
                 View::Surroundings(found) => Ok(View::Surroundings(with_probe(found, &self.site).await)),
                 view => Ok(view),
             }

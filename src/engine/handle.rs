@@ -90,10 +90,10 @@ impl EngineHandle {
     /// Hands an action to the engine and waits for its answer (not for what the action starts).
     ///
     /// # Errors
-    /// The engine's refusal; or `Broken`, when the engine has ended.
+    /// The engine's refusal; or `Gone`, when the engine has ended.
     pub async fn act(&self, actor: Actor, action: Action) -> Result<Reply, Refusal> {
         let gone = || Refusal {
-            kind: RefusalKind::Broken,
+            kind: RefusalKind::Gone,
             message: "the engine has ended".to_owned(),
             next: "run the command again".to_owned(),
         };

@@ -299,7 +299,7 @@ async fn carry_out(seat: &Seat, order: EditorOrder) -> Result<(), EditorFault> {
 
 fn ended(holder: &Holder) -> Refusal {
     Refusal {
-        kind: RefusalKind::Broken,
+        kind: RefusalKind::Gone,
         message: format!("{} has ended; it is not known whether it still did this", holder.describe()),
         next: "look with `planwright status`, then run the command again".to_owned(),
     }

@@ -214,6 +214,35 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Asking again for what may have been done already changes nothing: it is refused, or is as it was asked for.
+    pub fn may_be_asked_again(&self) -> bool {
+        match self {
+            // The same goal within a minute is the same task; a document that comes with it makes another one.
+            Action::Plan { document, .. } => document.is_none(),
+            Action::Approve { .. }
+            | Action::Run { .. }
+            | Action::Resume { .. }
+            | Action::Pause { .. }
+            | Action::Cancel { .. }
+            | Action::Abandon { .. }
+            | Action::Skip { .. }
+            | Action::TakeOver { .. }
+            | Action::MarkDone { .. }
+            | Action::Gate { gate: Some(_), .. }
+            | Action::Accept { .. }
+            | Action::Reject { .. } => true,
+            Action::Retry { .. }
+            | Action::Say { .. }
+            | Action::Revise { .. }
+            | Action::Replan { .. }
+            | Action::Gate { gate: None, .. }
+            | Action::Answer { .. }
+            | Action::Undo { .. } => false,
+        }
+    }
+}
+
 /// What the engine answers at once. Whatever takes longer is seen at the desk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reply {
@@ -253,4 +282,6 @@ pub enum RefusalKind {
     Broken,
     /// Another process holds the workspace and does not answer.
     Held,
+    /// The host ended before it answered.
+    Gone,
 }
