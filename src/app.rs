@@ -188,6 +188,16 @@ struct Joined {
     acted: AtomicBool,
 }
 
+/// Shows the newest of these desks. The older of two never comes last, whoever shows them.
+fn show(desks: &watch::Receiver<Arc<Desk>>, to: &watch::Sender<Arc<Desk>>) {
+    to.send_if_modified(|shown| {
+        let newest = desks.borrow().clone();
+        let another = !Arc::ptr_eq(shown, &newest);
+        *shown = newest;
+        another
+    });
+}
+
 impl Joined {
     fn new(site: Arc<Site>, handle: Handle, running: Hosted) -> Self {
         let joined = Self {
@@ -205,11 +215,10 @@ impl Joined {
     /// Shows this handle's desks from now on.
     fn follow(&self, handle: &Handle) {
         let (mut desks, to) = (handle.desks(), self.desk.clone());
-        to.send_replace(desks.borrow_and_update().clone());
+        show(&desks, &to);
         let follower = tokio::spawn(async move {
             while desks.changed().await.is_ok() {
-                let desk = desks.borrow_and_update().clone();
-                to.send_replace(desk);
+                show(&desks, &to);
             }
         });
         let former = self.follower.lock().unwrap_or_else(PoisonError::into_inner).replace(follower.abort_handle());
@@ -244,7 +253,11 @@ impl Port for Joined {
                         joins += 1;
                         self.rejoin().await?;
                     }
-                    answer => return answer,
+                    answer => {
+                        // The follower may be a moment late; whoever acted looks now.
+                        show(&handle.desks(), &self.desk);
+                        return answer;
+                    }
                 }
             }
         })

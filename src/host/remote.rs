@@ -28,7 +28,7 @@ pub(super) struct Sessions {
 
 impl Sessions {
     pub(super) fn new(documents: Option<Arc<dyn Documents>>, client: String, queue: mpsc::Sender<Outgoing>) -> Self {
-        let editor = Arc::new(Remote { queue, orders: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) });
+        let editor = Arc::new(Remote::new(queue, ORDER));
         Self { documents, client, editor, begun: HashMap::new() }
     }
 
@@ -62,14 +62,20 @@ impl Drop for Sessions {
 }
 
 /// The editor at the other end.
-struct Remote {
+pub(super) struct Remote {
     queue: mpsc::Sender<Outgoing>,
+    patience: Duration,
     /// Orders on their way; `None` once the connection has ended.
     orders: Mutex<Option<HashMap<u64, oneshot::Sender<Edited>>>>,
     next: AtomicU64,
 }
 
 impl Remote {
+    /// `patience` is [`ORDER`], but for tests.
+    pub(super) fn new(queue: mpsc::Sender<Outgoing>, patience: Duration) -> Self {
+        Self { queue, patience, orders: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) }
+    }
+
     fn orders(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Edited>>>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,7 +92,7 @@ impl Editor for Remote {
                 None => return Err(EditorFault::NotOpen(path)),
             }
             let sent = self.queue.try_send(Outgoing::Edit { id, order: Box::new(order) }).is_ok();
-            let answer = if sent { tokio::time::timeout(ORDER, answer).await.ok() } else { None };
+            let answer = if sent { tokio::time::timeout(self.patience, answer).await.ok() } else { None };
             self.orders().as_mut().and_then(|orders| orders.remove(&id));
             match answer {
                 Some(Ok(result)) => result,
