@@ -10,16 +10,17 @@ use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
 use crate::desk::{Desk, Query, Surroundings, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
-use crate::engine::{self, EngineHandle, Limits, Running, Update, World};
+use crate::engine::{self, Buffered, EngineHandle, Limits, Running, Update, World};
 use crate::host::{self, Handle, Port, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
-use crate::ports::{Fut, Model, Store, StoreFault, Workspace};
+use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
-use crate::workspace::{Disk, watch};
+use crate::workspace::{Disk, NoDocuments, watch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 use tokio::sync::{broadcast, watch};
@@ -64,7 +65,7 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
             "go to a folder that exists",
         )
     })?;
-    let site = Arc::new(Site::open(config, environment.clone(), cwd)?);
+    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(NoDocuments))?);
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
     if parsed.has("end-host") {
         return end_host(&site, io).await;
@@ -132,19 +133,26 @@ struct Site {
     cwd: PathBuf,
     state: StateDir,
     disk: Disk,
+    /// What editors have open, of this process and of those that attach to it.
+    documents: Arc<dyn Documents>,
     /// What a person must hear whatever they asked for.
     urgent: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
-    fn open(config: Config, environment: Environment, cwd: PathBuf) -> Result<Site, Refusal> {
+    fn open(
+        config: Config,
+        environment: Environment,
+        cwd: PathBuf,
+        documents: Arc<dyn Documents>,
+    ) -> Result<Site, Refusal> {
         let broken = |error: crate::workspace::OpenError| {
             refuse(RefusalKind::Broken, error.to_string(), "go to a folder that can be read")
         };
         let root = Disk::open(cwd.clone(), config.dirs.state.value.clone()).map_err(broken)?.root().to_path_buf();
         let state = StateDir::for_root(&config.dirs.state.value, &root)?;
         let disk = Disk::open(root, state.folder().to_path_buf()).map_err(broken)?;
-        Ok(Site { config, environment, cwd, state, disk, urgent: Arc::default() })
+        Ok(Site { config, environment, cwd, state, disk, documents, urgent: Arc::default() })
     }
 
     /// The cache of this root, named as its state is.
@@ -184,6 +192,7 @@ struct Joined {
     /// The desks of whichever handle there is, one after the other.
     desk: watch::Sender<Arc<Desk>>,
     follower: Mutex<Option<tokio::task::AbortHandle>>,
+    acted: AtomicBool,
 }
 
 impl Joined {
@@ -194,6 +203,7 @@ impl Joined {
             running,
             desk: watch::Sender::default(),
             follower: Mutex::default(),
+            acted: AtomicBool::new(false),
         };
         joined.follow(&handle);
         joined
@@ -220,16 +230,53 @@ impl Joined {
     }
 }
 
+/// So many hosts in a row that leave before they answer are enough.
+const ASKED_AGAIN: u32 = 20;
+
 impl Port for Joined {
     fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
-        let handle = self.handle();
-        Box::pin(async move { handle.act(actor, action).await })
+        Box::pin(async move {
+            self.acted.store(true, Ordering::Relaxed);
+            let mut joins = 0;
+            loop {
+                let handle = self.handle();
+                match handle.act(actor.clone(), action.clone()).await {
+                    // The host was a terminal that had its own answer and left, just as it was asked.
+                    Err(refusal)
+                        if refusal.kind == RefusalKind::Gone
+                            && !handle.is_host()
+                            && joins < ASKED_AGAIN
+                            && action.may_be_asked_again() =>
+                    {
+                        joins += 1;
+                        self.rejoin().await?;
+                    }
+                    answer => return answer,
+                }
+            }
+        })
     }
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
-        let handle = self.handle();
         Box::pin(async move {
-            match handle.ask(query).await? {
+            let mut joins = 0;
+            let view = loop {
+                let handle = self.handle();
+                match handle.ask(query.clone()).await {
+                    // Once something was asked for, the loss of the host is news: what it did must be taken up again.
+                    Err(refusal)
+                        if refusal.kind == RefusalKind::Gone
+                            && !handle.is_host()
+                            && joins < ASKED_AGAIN
+                            && !self.acted.load(Ordering::Relaxed) =>
+                    {
+                        joins += 1;
+                        self.rejoin().await?;
+                    }
+                    answer => break answer?,
+                }
+            };
+            match view {
                 View::Surroundings(found) => Ok(View::Surroundings(with_probe(found, &self.site).await)),
                 view => Ok(view),
             }
@@ -329,9 +376,12 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     let syntax = Arc::new(syntax);
     index(&syntax, &site.disk).await;
     let limits = &site.config.limits;
+    let disk: Arc<dyn Workspace> = Arc::new(site.disk.clone());
     let world = World {
         store,
-        workspace: Arc::new(site.disk.clone()),
+        workspace: Arc::new(Buffered::new(disk.clone(), site.documents.clone())),
+        disk,
+        documents: site.documents.clone(),
         syntax: syntax.clone(),
         model,
         arena: Arc::new(arena),

@@ -41,7 +41,7 @@ impl Exit {
             RefusalKind::NotFound | RefusalKind::SeveralCandidates | RefusalKind::WrongState => Exit::Usage,
             RefusalKind::Plan => Exit::Waits,
             RefusalKind::Policy => Exit::Refused,
-            RefusalKind::Broken | RefusalKind::Held => Exit::Failed,
+            RefusalKind::Broken | RefusalKind::Held | RefusalKind::Gone => Exit::Failed,
         }
     }
 

@@ -69,7 +69,7 @@ pub async fn wait(
                 joins = 0;
                 status
             }
-            Err(refusal) if refusal.kind == RefusalKind::Broken && !port.is_host() && joins < JOINS => {
+            Err(refusal) if refusal.kind == RefusalKind::Gone && !port.is_host() && joins < JOINS => {
                 joins += 1;
                 rejoin(port, io, task, until).await?;
                 updates = port.updates();

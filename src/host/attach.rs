@@ -229,7 +229,7 @@ async fn read(
 
 fn ended(holder: &Holder) -> Refusal {
     Refusal {
-        kind: RefusalKind::Broken,
+        kind: RefusalKind::Gone,
         message: format!("{} has ended; it is not known whether it still did this", holder.describe()),
         next: "look with `planwright status`, then run the command again".to_owned(),
     }

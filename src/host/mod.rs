@@ -64,7 +64,7 @@ impl Handle {
     /// Hands an action to the engine and waits for its answer.
     ///
     /// # Errors
-    /// The engine's refusal; `Broken`, when the host has gone in between; `Held`, when it was stopped.
+    /// The engine's refusal; `Gone`, when the host has gone in between; `Held`, when it was stopped.
     pub async fn act(&self, actor: Actor, action: Action) -> Result<Reply, Refusal> {
         match self {
             Handle::Local(engine, _) => engine.act(actor, action).await,
@@ -75,7 +75,7 @@ impl Handle {
     /// Reads from the newest snapshot.
     ///
     /// # Errors
-    /// The desk's refusal; `Broken` and `Held` as in [`Self::act`].
+    /// The desk's refusal; `Gone` and `Held` as in [`Self::act`].
     pub async fn ask(&self, query: Query) -> Result<View, Refusal> {
         match self {
             Handle::Local(engine, _) => engine.ask(&query).await,

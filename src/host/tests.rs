@@ -197,7 +197,7 @@ async fn a_remote_handle_looks_like_a_local_one() {
     drop(host);
     within(other.lost()).await;
     let refusal = within(waiting).await.unwrap_err();
-    assert_eq!(refusal.kind, RefusalKind::Broken);
+    assert_eq!(refusal.kind, RefusalKind::Gone);
     assert!(refusal.message.contains("has ended"), "{refusal}");
     assert!(told(&other, "second", "late").await.starts_with("! process "));
     assert!(place.join("second").await.unwrap().is_host());

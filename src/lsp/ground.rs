@@ -10,6 +10,13 @@ use std::sync::Arc;
 
 /// Makes places out of roots.
 pub trait Ground: Send + Sync {
+    /// Open documents of this process, from before the first join to the end.
+    fn documents(&self) -> Arc<dyn Documents>;
+    /// The canonical root that this folder belongs to: the top of its git worktree, else itself. `None` where it is no
+    /// folder. Looks at names only, and is quick.
+    fn root_of(&self, folder: &Path) -> Option<PathBuf>;
+    /// Where the process was started.
+    fn working_directory(&self) -> PathBuf;
     /// Joins or becomes the host of the root that this folder belongs to. `client` is the editor's name and version.
     fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>>;
 }
@@ -20,12 +27,12 @@ pub trait Place: Send + Sync {
     fn root(&self) -> &Path;
     /// The engine, here or in another process.
     fn port(&self) -> &dyn Port;
-    /// Open documents of this process. The same from before the first join to the end.
-    fn documents(&self) -> Arc<dyn Documents>;
     /// The OS user, as decisions name them.
     fn user(&self) -> &str;
     /// The setting `resume`: tasks that were running go on by themselves, after an act in a session of 20 s (B2).
     fn resumes(&self) -> bool;
+    /// The root lies below the system's folder for temporary files; nothing goes on by itself there.
+    fn is_temporary(&self) -> bool;
     /// Lets the engine end in order, so that what is in flight is dropped and not cut.
     fn close(&self) -> Fut<'_, ()>;
 }

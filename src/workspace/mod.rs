@@ -9,6 +9,7 @@
 
 mod binding;
 mod buffers;
+mod closed;
 mod disk;
 mod pages;
 mod place;
@@ -17,6 +18,7 @@ mod watch;
 mod write;
 
 pub use buffers::Buffers;
+pub use closed::NoDocuments;
 pub use disk::{Disk, LIMIT, OpenError};
 pub use watch::{Changes, watch};
 

@@ -84,6 +84,18 @@ pub enum Action {
         /// A whole plan document that comes with it, instead of a planner call.
         document: Option<String>,
     },
+    /// A change of one item: a plan of one step, made from the words and the place, approved and run by this one act.
+    Small {
+        /// What, and in which file.
+        goal: Goal,
+        /// The item of that file where the change belongs.
+        focus: Option<String>,
+    },
+    /// A question about the code: it is read, and nothing changes.
+    AskQuestion {
+        /// What is asked, and where.
+        goal: Goal,
+    },
     /// A person approves a revision.
     Approve {
         /// Which task.
@@ -214,6 +226,37 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Asking again for what may have been done already changes nothing: it is refused, or is as it was asked for.
+    pub fn may_be_asked_again(&self) -> bool {
+        match self {
+            // The same goal within a minute is the same task; a document that comes with it makes another one.
+            Action::Plan { document, .. } => document.is_none(),
+            Action::Small { .. }
+            | Action::AskQuestion { .. }
+            | Action::Approve { .. }
+            | Action::Run { .. }
+            | Action::Resume { .. }
+            | Action::Pause { .. }
+            | Action::Cancel { .. }
+            | Action::Abandon { .. }
+            | Action::Skip { .. }
+            | Action::TakeOver { .. }
+            | Action::MarkDone { .. }
+            | Action::Gate { gate: Some(_), .. }
+            | Action::Accept { .. }
+            | Action::Reject { .. } => true,
+            Action::Retry { .. }
+            | Action::Say { .. }
+            | Action::Revise { .. }
+            | Action::Replan { .. }
+            | Action::Gate { gate: None, .. }
+            | Action::Answer { .. }
+            | Action::Undo { .. } => false,
+        }
+    }
+}
+
 /// What the engine answers at once. Whatever takes longer is seen at the desk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reply {
@@ -253,4 +296,6 @@ pub enum RefusalKind {
     Broken,
     /// Another process holds the workspace and does not answer.
     Held,
+    /// The host ended before it answered.
+    Gone,
 }

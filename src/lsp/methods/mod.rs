@@ -1,0 +1,23 @@
+//! One file a method of the protocol.
+//!
+//! Invariant: a handler changes state before its first wait only, and waits for no person, model, process or client.
+//! Absent: what is said without being asked; `views` has it.
+
+pub mod code_action;
+pub mod code_lens;
+pub mod completion;
+pub mod did_change;
+pub mod did_close;
+pub mod did_open;
+pub mod did_save;
+pub mod document_symbol;
+pub mod execute_command;
+pub mod folding_range;
+pub mod goto_definition;
+pub mod hover;
+pub mod initialize;
+pub mod initialized;
+pub mod inlay_hint;
+pub mod shutdown;
+pub mod work_done_progress_cancel;
+pub mod workspace_symbol;

@@ -1,0 +1,275 @@
+//! What all handlers share: the client, its facts, the root with its engine, and which file a URI names.
+//!
+//! Invariant: a document is known by its canonical path; two spellings of a URI, or a link to a file, are one document,
+//! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
+
+use super::client::Client;
+use super::editor::SessionEditor;
+use super::facts::ClientFacts;
+use super::ground::{Ground, Place};
+use super::views::Views;
+use crate::desk::Desk;
+use crate::domain::ids::WorkspacePath;
+use crate::domain::task::action::Actor;
+use crate::domain::text::Encoding;
+use crate::ports::{DocumentEvent, Documents, SessionId};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::watch;
+use tower_lsp::lsp_types::Url;
+
+/// One `initialize` … `exit`.
+pub struct Session {
+    client: Client,
+    ground: Arc<dyn Ground>,
+    documents: Arc<dyn Documents>,
+    facts: Arc<OnceLock<ClientFacts>>,
+    /// What the client wrote at `initialize`.
+    said: Arc<OnceLock<Value>>,
+    id: OnceLock<SessionId>,
+    root: OnceLock<PathBuf>,
+    place: watch::Sender<Option<Arc<dyn Place>>>,
+    open: Mutex<OpenUris>,
+    acts: watch::Sender<Acts>,
+    views: Views,
+}
+
+/// Which URIs the client has open.
+#[derive(Default)]
+struct OpenUris {
+    paths: HashMap<Url, WorkspacePath>,
+    uris: HashMap<WorkspacePath, Url>,
+}
+
+/// What the user has done in this session, for the rule that lets tasks go on (B2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Acts {
+    /// A command, a chosen action, or a change of a text.
+    pub acted: bool,
+    /// A message or list that git waits for was opened: this editor may be git's.
+    pub for_git: bool,
+    /// A document of the workspace was opened.
+    pub for_work: bool,
+}
+
+impl Session {
+    pub(super) fn new(wire: tower_lsp::Client, said: Arc<OnceLock<Value>>, ground: Arc<dyn Ground>) -> Arc<Self> {
+        let facts = Arc::new(OnceLock::new());
+        Arc::new(Self {
+            client: Client::new(wire, facts.clone()),
+            documents: ground.documents(),
+            ground,
+            facts,
+            said,
+            id: OnceLock::new(),
+            root: OnceLock::new(),
+            place: watch::Sender::default(),
+            open: Mutex::default(),
+            acts: watch::Sender::default(),
+            views: Views::default(),
+        })
+    }
+
+    /// The client has said who it is and where it works. Everything that later messages need is known from here on;
+    /// opening the root is not waited for.
+    pub(super) fn initialize(self: &Arc<Self>, facts: ClientFacts, folder: Option<PathBuf>) {
+        let folder = folder.unwrap_or_else(|| self.ground.working_directory());
+        if let Some(root) = self.ground.root_of(&folder) {
+            self.root.get_or_init(|| root);
+        }
+        let client = facts.client();
+        self.facts.get_or_init(|| facts);
+        let editor = SessionEditor::new(Arc::downgrade(self));
+        self.id.get_or_init(|| self.documents.begin(&client, Arc::new(editor)));
+    }
+
+    pub(super) fn set_place(&self, place: Arc<dyn Place>) {
+        self.place.send_replace(Some(place));
+    }
+
+    /// The parameters of `initialize` as the client wrote them.
+    pub(super) fn said(&self) -> Option<&Value> {
+        self.said.get()
+    }
+
+    /// How roots are opened.
+    pub(super) fn ground(&self) -> &Arc<dyn Ground> {
+        &self.ground
+    }
+
+    /// The editor's end of the wire.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// What the editor can do. Set from `initialize` on, before any other handler runs.
+    pub fn facts(&self) -> Option<&ClientFacts> {
+        self.facts.get()
+    }
+
+    /// In what the client counts columns.
+    pub fn encoding(&self) -> Encoding {
+        self.facts.get().map_or(Encoding::Utf16, |facts| facts.encoding)
+    }
+
+    /// What is shown without being asked for: where other parts hand in what they have to say of a file.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// The open documents of this process.
+    pub fn documents(&self) -> &Arc<dyn Documents> {
+        &self.documents
+    }
+
+    /// This session among those of the documents. Set from `initialize` on.
+    pub fn id(&self) -> Option<SessionId> {
+        self.id.get().copied()
+    }
+
+    /// The canonical root. Set from `initialize` on, if the client works in a folder that exists.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.get().map(PathBuf::as_path)
+    }
+
+    /// The root with its engine, once it is open.
+    pub fn place(&self) -> Option<Arc<dyn Place>> {
+        self.place.borrow().clone()
+    }
+
+    /// Waits for [`Self::place`]; not for handlers.
+    pub async fn placed(&self) -> Arc<dyn Place> {
+        let mut place = self.place.subscribe();
+        loop {
+            if let Some(place) = place.borrow_and_update().clone() {
+                return place;
+            }
+            if place.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// The snapshot of the moment; empty until the root is open.
+    pub fn desk(&self) -> Arc<Desk> {
+        self.place().map(|place| place.port().desks().borrow().clone()).unwrap_or_default()
+    }
+
+    /// Whoever decides here.
+    pub fn actor(&self) -> Actor {
+        let user = self.place().map_or_else(String::new, |place| place.user().to_owned());
+        Actor { user, client: self.facts().map(ClientFacts::client).unwrap_or_default() }
+    }
+
+    /// The user gave a command or chose an action.
+    pub fn acted(&self) {
+        self.acts.send_if_modified(|acts| !std::mem::replace(&mut acts.acted, true));
+    }
+
+    /// What the user has done, as it changes.
+    pub(super) fn acts(&self) -> watch::Receiver<Acts> {
+        self.acts.subscribe()
+    }
+
+    /// Takes in what happened to a document of this session. Synchronous: to be called before anything is awaited.
+    pub fn tell(&self, event: DocumentEvent) {
+        let Some(id) = self.id() else { return };
+        if matches!(event, DocumentEvent::Changed { .. }) && !is_written_by_us(event.path()) {
+            self.acted();
+        }
+        self.documents.tell(id, event);
+    }
+
+    /// The client opens a document under this URI. Its path, if it belongs to the workspace.
+    pub fn opened(&self, uri: &Url) -> Option<WorkspacePath> {
+        let path = self.path_of(uri);
+        self.acts.send_if_modified(|acts| {
+            let flag = if is_for_git(uri) { &mut acts.for_git } else { &mut acts.for_work };
+            !std::mem::replace(flag, true)
+        });
+        if let Some(path) = &path {
+            let mut open = self.lock_open();
+            open.paths.insert(uri.clone(), path.clone());
+            open.uris.insert(path.clone(), uri.clone());
+        }
+        path
+    }
+
+    /// The client closes it.
+    pub fn closed(&self, uri: &Url) -> Option<WorkspacePath> {
+        let path = self.path_of(uri);
+        if let Some(path) = &path {
+            let mut open = self.lock_open();
+            open.paths.remove(uri);
+            if open.uris.get(path) == Some(uri) {
+                open.uris.remove(path);
+            }
+        }
+        path
+    }
+
+    /// Which file of the workspace a URI names. None outside the root, and for git's own files.
+    pub fn path_of(&self, uri: &Url) -> Option<WorkspacePath> {
+        if let Some(path) = self.lock_open().paths.get(uri) {
+            return Some(path.clone());
+        }
+        let root = self.root()?;
+        let named = uri.to_file_path().ok()?;
+        let path = canonical(&named)?;
+        let below = path.strip_prefix(root).ok()?;
+        if below.components().any(|part| part.as_os_str() == ".git") {
+            return None;
+        }
+        WorkspacePath::new(below.to_str()?).ok()
+    }
+
+    /// What the client calls a file of the workspace: as it does itself, where it has it open.
+    pub fn uri_of(&self, path: &WorkspacePath) -> Option<Url> {
+        if let Some(uri) = self.lock_open().uris.get(path) {
+            return Some(uri.clone());
+        }
+        Url::from_file_path(self.root()?.join(path.as_str())).ok()
+    }
+
+    /// The same for any file, such as a page of a task.
+    pub fn uri_of_file(&self, file: &Path) -> Option<Url> {
+        let below = self.root().and_then(|root| file.strip_prefix(root).ok()?.to_str());
+        let known = below.and_then(|below| self.uri_of(&WorkspacePath::new(below).ok()?));
+        known.or_else(|| Url::from_file_path(file).ok())
+    }
+
+    fn lock_open(&self) -> MutexGuard<'_, OpenUris> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// With its links followed, as far as it exists; the rest of it as written.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    let (part, found) = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(part).ok()?;
+    // Joining nothing would end the path in a slash.
+    Some(if rest.as_os_str().is_empty() { found } else { found.join(rest) })
+}
+
+/// Pages that the engine writes: a client that loads them again tells of a change that nobody made.
+fn is_written_by_us(path: &WorkspacePath) -> bool {
+    let page = matches!(path.file_name(), "task.md" | "review.md" | "timeline.md");
+    page && path.as_str().starts_with(".planwright/tasks/")
+}
+
+/// A file of git's own: the message of a commit, the list of a rebase.
+fn is_for_git(uri: &Url) -> bool {
+    const NAMES: [&str; 7] = [
+        "COMMIT_EDITMSG",
+        "MERGE_MSG",
+        "SQUASH_MSG",
+        "TAG_EDITMSG",
+        "NOTES_EDITMSG",
+        "git-rebase-todo",
+        "addp-hunk-edit.diff",
+    ];
+    let mut segments = uri.path_segments().into_iter().flatten();
+    segments.clone().any(|part| part == ".git") || segments.next_back().is_some_and(|name| NAMES.contains(&name))
+}
