@@ -11,12 +11,12 @@ use crate::desk::{Desk, Query, Surroundings, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::engine::{self, Buffered, EngineHandle, Limits, Running, Update, World};
-use crate::host::{self, Handle, Port, StateDir};
+use crate::host::{self, Handle, Port, Seat, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
 use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
-use crate::workspace::{Disk, NoDocuments, watch};
+use crate::workspace::{Buffers, Disk, watch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
             "go to a folder that exists",
         )
     })?;
-    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(NoDocuments))?);
+    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(Buffers::new()))?);
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
     if parsed.has("end-host") {
         return end_host(&site, io).await;
@@ -327,7 +327,7 @@ impl Port for Joined {
 type Hosted = Arc<Mutex<(Option<Running>, Option<Handle>)>>;
 
 async fn join(site: &Arc<Site>, running: &Hosted) -> Result<Handle, Refusal> {
-    let handle = host::join(&site.state, "terminal", |former| {
+    let handle = host::join(&site.state, Seat::terminal("terminal", site.documents.clone()), |former| {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.

@@ -9,12 +9,11 @@ use super::lock::Holder;
 use super::mirror::Mirror;
 use super::process::{self, State};
 use super::serve::apart;
-use super::telling::Telling;
 use super::wire::{Answer, FRAME, FromHost, Lines, ToHost, encode};
 use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::Update;
-use crate::ports::{DocumentEvent, EditorFault, EditorOrder};
+use crate::ports::{DocumentEvent, Documents, EditorFault, EditorOrder};
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,8 +44,8 @@ pub struct Attached {
     updates: broadcast::Sender<Update>,
     gone: watch::Receiver<bool>,
     desk: watch::Receiver<Arc<Desk>>,
-    /// Heard of by the documents for as long as it lives.
-    _telling: Option<Arc<Telling>>,
+    /// The documents speak to the host for as long as it lives.
+    _telling: Option<Arc<mpsc::UnboundedSender<ToHost>>>,
     tasks: [AbortHandle; 2],
 }
 
@@ -114,7 +113,7 @@ impl Attached {
         let reader = tokio::spawn(reader.read(lines, lost));
         let tasks = [writer.abort_handle(), reader.abort_handle()];
         let told = seat.documents.as_ref().filter(|_| seat.follows);
-        let telling = told.map(|documents| Telling::start(documents, messages.clone()));
+        let telling = told.map(|documents| tell(documents.as_ref(), messages.clone()));
         let next_id = AtomicU64::new(1);
         Self { holder, messages, waiting, next_id, updates, gone, desk, _telling: telling, tasks }
     }
@@ -182,6 +181,19 @@ impl Drop for Attached {
             task.abort();
         }
     }
+}
+
+/// Tells the host what is open and every event after that, in order, as long as the value lives.
+fn tell(documents: &dyn Documents, to: mpsc::UnboundedSender<ToHost>) -> Arc<mpsc::UnboundedSender<ToHost>> {
+    let to = Arc::new(to);
+    let weak = Arc::downgrade(&to);
+    documents.listen(Arc::new(move |session, event| {
+        if let Some(to) = weak.upgrade() {
+            // A host that has gone is told nothing; the next one is told everything.
+            drop(to.send(ToHost::Tell { session, event: event.clone() }));
+        }
+    }));
+    to
 }
 
 type Greeted = (Lines<BufReader<OwnedReadHalf>>, OwnedWriteHalf, String);

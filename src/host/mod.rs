@@ -15,7 +15,6 @@ mod process;
 mod remote;
 mod serve;
 mod state_dir;
-mod telling;
 mod wire;
 
 #[cfg(test)]

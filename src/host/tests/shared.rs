@@ -9,8 +9,9 @@ use crate::host::serve::Outgoing;
 use crate::host::wire::{FRAME, FromHost, Lines, ToHost, encode};
 use crate::host::{Seat, VERSION};
 use crate::ports::*;
+use crate::workspace::Buffers;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, watch};
@@ -86,7 +87,12 @@ impl Documents for Fake {
     }
 
     fn listen(&self, listener: Listener) {
-        self.0.lock().unwrap().listeners.push(listener);
+        let mut inner = self.0.lock().unwrap();
+        for (path, Document { session, version, text }) in &inner.open {
+            let (path, version, text) = (path.clone(), *version, text.clone());
+            listener(*session, &DocumentEvent::Opened { path, version, text });
+        }
+        inner.listeners.push(listener);
     }
 
     fn of(&self, session: SessionId, path: &WorkspacePath) -> Option<Document> {
@@ -121,7 +127,7 @@ impl Documents for Fake {
 
 /// An editor that changes the document's text to the change's after, or refuses.
 struct Hand {
-    documents: std::sync::Weak<Fake>,
+    documents: Weak<Fake>,
     session: SessionId,
     willing: bool,
 }
@@ -234,7 +240,8 @@ async fn no_event_is_lost_or_doubled_while_a_host_is_joined() {
     for _ in 0..20 {
         let at_host = Arc::new(Fake::default());
         let host = place.join_as(Seat::terminal("terminal", at_host.clone()), engine()).await.unwrap();
-        let (at_editor, session) = editor(true);
+        let at_editor = Arc::new(Buffers::new());
+        let session = at_editor.begin("vi 9", Arc::new(Hand { documents: Weak::new(), session: SessionId(1), willing: false }));
         at_editor.tell(session, opened("a.rs", 0, "0"));
         let typing = {
             let at_editor = at_editor.clone();
