@@ -13,7 +13,7 @@ pub mod ground;
 mod methods;
 mod plan_doc;
 mod session;
-mod views;
+pub mod views;
 
 pub use client::{Client, Unanswered};
 pub use editor::SessionEditor;
