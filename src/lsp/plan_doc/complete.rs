@@ -5,7 +5,7 @@
 
 use super::moment::Moment;
 use super::token::{self, Role, Token};
-use super::stub::Candidates;
+use crate::desk::Candidates;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::keys::{KEYS, Key, Place};
 use crate::domain::plan::globs;

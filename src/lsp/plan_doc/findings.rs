@@ -2,7 +2,9 @@
 //!
 //! Invariant: a mend is an edit of this document that the person chooses. Absent: compiling; the engine does it.
 
+use super::acts::{Act, Does};
 use super::moment::Moment;
+use crate::domain::plan::edit;
 use crate::domain::problem::{Problem, Replacement, Severity};
 use std::ops::Range;
 
@@ -42,6 +44,15 @@ fn written_approval(moment: &Moment<'_>, named: String, range: &Range<usize>) ->
         ),
         None => None,
     }
+}
+
+/// The right name in the place of a wrong one. It decides on a plan, so it is no mend.
+pub fn right_approval(moment: &Moment<'_>, at: &Range<usize>) -> Option<Act> {
+    let (named, range) = moment.parsed.layout.approved.as_ref()?;
+    let revision = moment.approvable().filter(|revision| *revision != named)?;
+    let edit = edit::approve(moment.text, revision).ok()?;
+    let here = range.start <= at.end && at.start <= range.end;
+    here.then(|| Act { title: format!("Agent: write `approved: {revision}`"), does: Does::Edit(vec![edit]) })
 }
 
 /// A mend, and the problem that it mends.

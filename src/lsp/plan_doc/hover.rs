@@ -6,7 +6,7 @@
 use super::cursor::{self, At};
 use super::moment::Moment;
 use super::token::{Role, Token};
-use super::stub::CodeView;
+use crate::desk::CodeView;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Normal, StepKind, Versions, globs, keys, normal};
 use crate::domain::text::counted;

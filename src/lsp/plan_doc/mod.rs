@@ -13,20 +13,23 @@ pub mod find;
 pub mod findings;
 pub mod hover;
 pub mod jump;
+pub mod menu;
 pub mod moment;
 pub mod offer;
 pub mod outline;
 pub mod plans;
 pub mod say;
 pub mod signature;
-pub mod stub;
+pub mod taking;
 pub mod token;
 
 #[cfg(test)]
 mod tests;
 
 pub use moment::Moment;
+pub use menu::{actions, hints, lenses};
 pub use plans::{Plans, Reading, run};
+pub use taking::{accept_offered, decline_offered};
 
 use crate::domain::ids::{TaskId, WorkspacePath};
 

@@ -3,8 +3,7 @@
 //! Invariant: everything in a moment is about the same text; a compiled view of an older text is left out, not stretched.
 //! Absent: where any of it came from.
 
-use super::stub::CompiledView;
-use crate::desk::{Dossier, Surroundings};
+use crate::desk::{CompiledView, Dossier, Surroundings};
 use crate::domain::ids::{RevisionRef, StepId};
 use crate::domain::plan::{Parsed, StepLayout, Versions, normal, outlook};
 use crate::domain::problem::Severity;

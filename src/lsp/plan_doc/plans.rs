@@ -15,6 +15,7 @@ use crate::domain::plan::{Parsed, parse};
 use crate::domain::task::action::{Action, Which};
 use crate::lsp::ground::Place;
 use crate::lsp::session::Session;
+use crate::lsp::views::Section;
 use crate::ports::{Document, DocumentEvent};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -101,9 +102,12 @@ impl Plans {
         Some(Reading { path: path.clone(), document, parsed, compiled, desk, dossier })
     }
 
-    /// Changes of offered revisions that the person does not want; they are not shown again in this session.
-    pub fn decline(&self, hunks: impl IntoIterator<Item = HunkId>) {
+    /// Changes of an offered revision that the person does not want; they are not shown again in this session.
+    pub fn decline(&self, session: &Session, path: &WorkspacePath, hunks: impl IntoIterator<Item = HunkId>) {
         self.declined.lock().unwrap_or_else(PoisonError::into_inner).extend(hunks);
+        if let Some(reading) = self.read(session, path) {
+            session.views().put(path, Section::Offered, offered(session, &reading));
+        }
     }
 
     fn declined(&self) -> HashSet<HunkId> {
@@ -115,14 +119,19 @@ impl Plans {
     }
 }
 
+/// What the agent offers, at its places.
+fn offered(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
+    let (Some(offer), Some(ruler)) = (reading.offer(session), reading.ruler(session)) else { return vec![] };
+    let hunks = offer.hunks().into_iter();
+    hunks.map(|(id, range, said)| ruler.said(&range, DiagnosticSeverity::INFORMATION, id.to_string(), said)).collect()
+}
+
 /// What a client told of a document, with its text at that time.
 enum Told {
     Opened(WorkspacePath, Document),
     Changed(WorkspacePath, Document),
     Saved(WorkspacePath),
     Closed(WorkspacePath),
-    /// Something was shown or taken back by hand.
-    Again(WorkspacePath),
 }
 
 /// Compiles and shows, until the session ends. Begun once the root is open.
@@ -273,11 +282,6 @@ impl Keeper {
                 self.session.plans().lock().remove(&path);
                 self.show(&path, Vec::new(), Vec::new());
             }
-            Told::Again(path) => {
-                if let Some(open) = self.open.get_mut(&path) {
-                    open.due = true;
-                }
-            }
         }
     }
 
@@ -363,19 +367,12 @@ impl Keeper {
         let Some(ruler) = reading.ruler(&self.session) else { return };
         let found = findings::problems(&reading.moment());
         let found = found.iter().map(|problem| ruler.diagnostic(problem)).collect();
-        let offered = reading.offer(&self.session).map(|offer| {
-            let hunks = offer.hunks().into_iter();
-            let shown = hunks.map(|(id, range, message)| {
-                ruler.said(&range, DiagnosticSeverity::INFORMATION, id.to_string(), message)
-            });
-            shown.collect()
-        });
-        self.show(&done.path, found, offered.unwrap_or_default());
+        let offered = offered(&self.session, &reading);
+        self.show(&done.path, found, offered);
     }
 
     fn show(&self, path: &WorkspacePath, found: Vec<Diagnostic>, offered: Vec<Diagnostic>) {
-        let Some(uri) = self.session.uri_of(path) else { return };
-        let version = self.open.get(path).map(|open| open.document.version);
-        self.session.client().publish_diagnostics(uri, found.into_iter().chain(offered).collect(), version);
+        self.session.views().put(path, Section::Plan, found);
+        self.session.views().put(path, Section::Offered, offered);
     }
 }

@@ -10,8 +10,7 @@ mod signing;
 
 use super::Moment;
 use crate::desk::fixture::{self, anna, approved, opened, revised, revision};
-use crate::desk::{Dossier, Surroundings};
-use super::stub::CompiledView;
+use crate::desk::{CompiledView, Dossier, Surroundings};
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Facts, Parsed, Versions, compile, normal, outlook, parse};
 use crate::domain::problem::Replacement;

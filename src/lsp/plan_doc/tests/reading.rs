@@ -2,7 +2,7 @@
 
 use super::super::{hover, jump};
 use super::*;
-use super::super::stub::CodeView;
+use crate::desk::CodeView;
 use insta::assert_snapshot;
 
 fn check(text: &str) -> String {
