@@ -3,7 +3,6 @@
 //! Invariant: what is shown of a plan is said of the text of the moment; code is asked of the engine's reads. Absent:
 //! state of its own.
 
-use crate::desk::{Query, View};
 use crate::lsp::plan_doc::hover::{Wanted, code, wanted};
 use crate::lsp::session::Session;
 use std::sync::Arc;

@@ -122,10 +122,9 @@ pub fn of_task(dossier: &Dossier) -> Vec<Act> {
 pub fn of_step(dossier: &Dossier, step: &StepId) -> Vec<Act> {
     let task = &dossier.task;
     let Some(run) = task.step(step).filter(|_| !task.is_over()) else { return vec![] };
-    let act = |title: &str, verb| {
-        command(format!("{title} `{step}`"), verb, json!({ "task": task.id, "step": step }))
-    };
-    let (retry, by_hand, done) = (act("retry", Verb::Retry), act("take over", Verb::TakeOver), act("mark done", Verb::MarkDone));
+    let act = |title: &str, verb| command(format!("{title} `{step}`"), verb, json!({ "task": task.id, "step": step }));
+    let (retry, by_hand, done) =
+        (act("retry", Verb::Retry), act("take over", Verb::TakeOver), act("mark done", Verb::MarkDone));
     let skip = act("skip", Verb::Skip);
     match &run.state {
         StepState::Waiting | StepState::Running { .. } | StepState::Repairing { .. } => vec![skip, by_hand],
@@ -140,9 +139,7 @@ pub fn of_step(dossier: &Dossier, step: &StepId) -> Vec<Act> {
 
 fn can_retry(dossier: &Dossier, run: &StepRun) -> bool {
     match &run.state {
-        StepState::AtGate(gate) => {
-            dossier.task.gate(gate).is_some_and(|gate| matches!(gate.ask, Ask::Failed { .. }))
-        }
+        StepState::AtGate(gate) => dossier.task.gate(gate).is_some_and(|gate| matches!(gate.ask, Ask::Failed { .. })),
         _ => false,
     }
 }
@@ -226,9 +223,7 @@ fn difference(from: &str, to: &str) -> Vec<Replacement> {
     let Ok(path) = WorkspacePath::new("plan.md") else { return vec![] };
     let change = file_change(path, &file(from), &file(to), &StepId::new("plan"), None);
     let edits = change.hunks.iter().filter_map(|hunk| match &hunk.kind {
-        HunkKind::Lines { old, .. } => {
-            Some(Replacement { range: old.clone(), text: change.new_text(hunk).to_owned() })
-        }
+        HunkKind::Lines { old, .. } => Some(Replacement { range: old.clone(), text: change.new_text(hunk).to_owned() }),
         HunkKind::Create | HunkKind::Delete | HunkKind::Mode => None,
     });
     edits.collect()

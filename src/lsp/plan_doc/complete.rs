@@ -7,8 +7,8 @@ use super::moment::Moment;
 use super::token::{self, Role, Token};
 use crate::desk::Candidates;
 use crate::domain::ids::WorkspacePath;
-use crate::domain::plan::keys::{KEYS, Key, Place};
 use crate::domain::plan::globs;
+use crate::domain::plan::keys::{KEYS, Key, Place};
 use crate::domain::plan::parse::Setting;
 use crate::domain::policy::tools;
 use crate::domain::problem::Replacement;
@@ -84,10 +84,13 @@ pub fn wanted(moment: &Moment<'_>, offset: usize) -> Wanted {
     let of_step = moment.step_at(offset).filter(|(_, step)| step.heading.end <= offset).map(|(_, step)| step);
     let (settings, is_contract) = match (of_step, contract) {
         (Some(step), _) => (step.settings.as_slice(), false),
-        (None, Some(contract)) if in_section(moment, contract.heading.end, offset) => (contract.settings.as_slice(), true),
+        (None, Some(contract)) if in_section(moment, contract.heading.end, offset) => {
+            (contract.settings.as_slice(), true)
+        }
         (None, _) => return Wanted::Ready(vec![]),
     };
-    let approved = layout.approved.as_ref().filter(|(_, item)| moment.line(offset).start <= item.start && item.start <= offset);
+    let approved =
+        layout.approved.as_ref().filter(|(_, item)| moment.line(offset).start <= item.start && item.start <= offset);
     if let Some((_, item)) = approved {
         return value(moment, "approved", item.start + colon(moment, item.start), offset);
     }
@@ -97,7 +100,9 @@ pub fn wanted(moment: &Moment<'_>, offset: usize) -> Wanted {
     let Some(word) = key_word(moment, offset) else { return Wanted::Ready(vec![]) };
     match word {
         // `approved:` without a value is no setting yet.
-        Word::Valued { name, value_at } if is_contract && name == "approved" => value(moment, "approved", value_at, offset),
+        Word::Valued { name, value_at } if is_contract && name == "approved" => {
+            value(moment, "approved", value_at, offset)
+        }
         Word::Valued { .. } => Wanted::Ready(vec![]),
         Word::Key { range, bullet } => Wanted::Ready(keys(moment, settings, is_contract, &range, bullet)),
     }
@@ -123,10 +128,7 @@ enum Word {
         bullet: bool,
     },
     /// The cursor is behind a colon.
-    Valued {
-        name: String,
-        value_at: usize,
-    },
+    Valued { name: String, value_at: usize },
 }
 
 /// The word at the cursor, where its line is an item of the first list under a heading or may become one.
@@ -159,7 +161,13 @@ fn key_word(moment: &Moment<'_>, offset: usize) -> Option<Word> {
     (offset > colon).then(|| Word::Valued { name: item.get(..name).unwrap_or("").to_owned(), value_at: colon + 1 })
 }
 
-fn keys(moment: &Moment<'_>, settings: &[Setting], contract: bool, range: &Range<usize>, bullet: bool) -> Vec<Proposal> {
+fn keys(
+    moment: &Moment<'_>,
+    settings: &[Setting],
+    contract: bool,
+    range: &Range<usize>,
+    bullet: bool,
+) -> Vec<Proposal> {
     let others: BTreeSet<&str> =
         settings.iter().filter(|setting| setting.key.start != range.start).map(|setting| setting.name).collect();
     let kinded = KEYS.iter().any(|key| key.place == Place::Kind && others.contains(key.name));
@@ -183,7 +191,10 @@ fn keys(moment: &Moment<'_>, settings: &[Setting], contract: bool, range: &Range
             sort: Sort::Key,
             detail: Some(key.grammar.to_owned()),
             documentation: Some(documentation(key)),
-            edit: Replacement { range: range.clone(), text: format!("{lead}{}{}", key.name, if colon { "" } else { ": " }) },
+            edit: Replacement {
+                range: range.clone(),
+                text: format!("{lead}{}{}", key.name, if colon { "" } else { ": " }),
+            },
         })
         .collect()
 }
@@ -202,7 +213,7 @@ fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Wanted 
     let Some(token) = token::under(key, moment.text, start, offset) else { return Wanted::Ready(vec![]) };
     let typed = moment.text.get(token.range.start..offset).unwrap_or("").to_owned();
     let word = |word: &str, detail: Option<String>, sort| Proposal {
-        label: word.to_owned(),
+        label: word.trim_end().to_owned(),
         sort,
         detail,
         documentation: None,
@@ -235,7 +246,8 @@ fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Wanted 
             Wanted::Ready(rows.map(|row| word(row.name, Some(row.description.to_owned()), Sort::Word)).collect())
         }
         Role::Revision => {
-            let found = moment.approvable().map(ToString::to_string);
+            let line = moment.line(offset);
+            let found = moment.approvable_but_for(line.start..line.end + 1).map(ToString::to_string);
             let detail = Some("approves this text when it is saved".to_owned());
             Wanted::Ready(found.iter().map(|name| word(name, detail.clone(), Sort::Word)).collect())
         }

@@ -77,7 +77,8 @@ pub fn mends(problems: &[Problem], at: &Range<usize>) -> Vec<Mend> {
             Some(Mend { title: fix.title.clone(), edits: fix.edits.clone(), of: Some(problem.clone()) })
         })
         .collect();
-    let every: Vec<&Replacement> = problems.iter().filter_map(|problem| problem.fix.as_ref()).flat_map(|fix| &fix.edits).collect();
+    let every: Vec<&Replacement> =
+        problems.iter().filter_map(|problem| problem.fix.as_ref()).flat_map(|fix| &fix.edits).collect();
     let mut ordered: Vec<Replacement> = every.into_iter().cloned().collect();
     ordered.sort_by_key(|edit| (edit.range.start, edit.range.end));
     let apart = ordered.windows(2).all(|pair| match pair {

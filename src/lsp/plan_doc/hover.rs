@@ -168,7 +168,9 @@ fn beside(normal: &Normal, n: usize) -> Vec<String> {
     loop {
         let more: Vec<usize> = (0..steps.len())
             .filter(|m| !later.contains(m))
-            .filter(|m| steps.get(*m).is_some_and(|step| step.predecessors.iter().filter_map(place).any(|p| later.contains(&p))))
+            .filter(|m| {
+                steps.get(*m).is_some_and(|step| step.predecessors.iter().filter_map(place).any(|p| later.contains(&p)))
+            })
             .collect();
         if more.is_empty() {
             break;
@@ -177,7 +179,10 @@ fn beside(normal: &Normal, n: usize) -> Vec<String> {
     }
     let waits = |n: usize| steps.get(n).is_some_and(|step| step.waits_review);
     let free = (0..steps.len()).filter(|m| !earlier.contains(m) && !later.contains(m));
-    free.filter(|m| !waits(*m) && !own.waits_review).filter_map(|m| steps.get(m)).map(|step| step.id.to_string()).collect()
+    free.filter(|m| !waits(*m) && !own.waits_review)
+        .filter_map(|m| steps.get(m))
+        .map(|step| step.id.to_string())
+        .collect()
 }
 
 /// A key: what it does, what it takes, and whether anything holds anybody to it.
@@ -190,7 +195,9 @@ fn key(name: &str, contract: bool) -> Option<String> {
 /// Who is held to a key, and by whom.
 fn bound(name: &str, contract: bool) -> &'static str {
     match (name, contract) {
-        ("scope" | "edit" | "write", _) => "*Enforced*: a change elsewhere is refused. A `focus` is not: a hunk outside it is flagged.",
+        ("scope" | "edit" | "write", _) => {
+            "*Enforced*: a change elsewhere is refused. A `focus` is not: a hunk outside it is flagged."
+        }
         ("accept" | "check", _) => "*Enforced*: what it says decides, and nobody's word replaces it.",
         ("budget", _) => "*Enforced* for tokens, turns and time. Money is not, in this release.",
         ("enforce", _) => "*Enforced*: checked by code at each step's end.",

@@ -1,7 +1,7 @@
 //! Everything inside a plan document in an editor: findings while it is typed, completion, hover, jumps, outline,
 //! actions, the approval that is written into it, and a revision that the agent offers for it.
 //!
-//! Invariant: pure functions of a [`Moment`], the document as it stands; they answer in bytes of that text and `say`
+//! Invariant: pure functions of a [`moment::Moment`], the document as it stands; they answer in bytes of that text and `say`
 //! alone says it in the client's columns. Nothing here edits the document by itself: a mend, an insertion or an offered
 //! change is made when the person chose it, so that closing the document never asks to save what they did not write.
 //! Absent: rules of plans (`domain::plan`) and their compiling (the engine); what a decision does.
@@ -26,7 +26,6 @@ pub mod token;
 #[cfg(test)]
 mod tests;
 
-pub use moment::Moment;
 pub use menu::{actions, hints, lenses};
 pub use plans::{Plans, Reading, run};
 pub use taking::{accept_offered, decline_offered};

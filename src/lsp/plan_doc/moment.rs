@@ -6,7 +6,7 @@
 use crate::desk::{CompiledView, Dossier, Surroundings};
 use crate::domain::ids::{RevisionRef, StepId};
 use crate::domain::plan::{Parsed, StepLayout, Versions, normal, outlook};
-use crate::domain::problem::Severity;
+use crate::domain::problem::{Problem, Severity};
 use crate::domain::task::facts::Rung;
 use std::ops::Range;
 
@@ -48,9 +48,18 @@ impl<'a> Moment<'a> {
 
     /// The revision that this text is, if it compiles and its task is not over.
     pub fn approvable(&self) -> Option<&'a RevisionRef> {
+        self.approvable_but_for(0..0)
+    }
+
+    /// The same where what stands in these bytes is about to be replaced.
+    pub fn approvable_but_for(&self, range: Range<usize>) -> Option<&'a RevisionRef> {
         let dossier = self.dossier.filter(|dossier| !dossier.task.is_over())?;
-        let revision = self.compiled.filter(|_| self.errors() == Some(0)).map(|compiled| &compiled.revision)?;
-        let whole = dossier.task.approval.as_ref().is_some_and(|known| &known.revision == revision && known.upto.is_none());
+        let compiled = self.compiled?;
+        let inside = |problem: &Problem| range.start <= problem.range.start && problem.range.end <= range.end;
+        let counts = |problem: &&Problem| problem.severity == Severity::Error && (range.is_empty() || !inside(problem));
+        let revision = compiled.problems.iter().find(counts).is_none().then_some(&compiled.revision)?;
+        let whole =
+            dossier.task.approval.as_ref().is_some_and(|known| &known.revision == revision && known.upto.is_none());
         (!whole).then_some(revision)
     }
 
@@ -63,7 +72,8 @@ impl<'a> Moment<'a> {
     /// The step whose heading, settings or instruction a byte lies in.
     pub fn step_at(&self, offset: usize) -> Option<(usize, &'a StepLayout)> {
         let steps = self.parsed.layout.steps.iter().enumerate();
-        let inside = |range: &Range<usize>| range.contains(&offset) || (offset == range.end && offset == self.text.len());
+        let inside =
+            |range: &Range<usize>| range.contains(&offset) || (offset == range.end && offset == self.text.len());
         steps.into_iter().find(|(_, step)| inside(&step.range))
     }
 

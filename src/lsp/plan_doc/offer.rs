@@ -47,7 +47,10 @@ impl Offer {
         all.filter_map(|hunk| {
             let range = place(hunk)?;
             let lines = unified::hunk_diff(&self.change, &hunk.id, 0);
-            let lines: Vec<&str> = lines.lines().filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++ ") && !line.starts_with("--- ")).collect();
+            let lines: Vec<&str> = lines
+                .lines()
+                .filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++ ") && !line.starts_with("--- "))
+                .collect();
             Some((hunk.id.clone(), range, format!("the agent's {}:\n{}", self.revision, lines.join("\n"))))
         })
         .collect()
@@ -61,9 +64,11 @@ impl Offer {
             title: format!("Agent: {title}"),
             does: Does::Command { verb, arguments: json!({ "task": task, "hunks": hunks, "plan": true }) },
         };
-        let here = self.change.hunks.iter().filter(|hunk| {
-            place(hunk).is_some_and(|range| range.start <= at.end && at.start <= range.end)
-        });
+        let here = self
+            .change
+            .hunks
+            .iter()
+            .filter(|hunk| place(hunk).is_some_and(|range| range.start <= at.end && at.start <= range.end));
         let mut out = Vec::new();
         for hunk in here {
             out.push(act(format!("accept this change of the plan ({})", hunk.id), Verb::Accept, vec![&hunk.id]));

@@ -4,8 +4,8 @@
 //! structure where it is no plan's; headings of prose appear by their words.
 
 use super::moment::Moment;
-use crate::domain::plan::parse::Setting;
 use crate::domain::plan::parse::RemarkKind;
+use crate::domain::plan::parse::Setting;
 use crate::domain::text::{LineIndex, LoneCr};
 use std::ops::Range;
 

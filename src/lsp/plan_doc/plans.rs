@@ -145,7 +145,8 @@ pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
         }
     }
     let mut desks = place.port().desks();
-    let mut keeper = Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
+    let mut keeper =
+        Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
     loop {
         keeper.start();
         tokio::select! {

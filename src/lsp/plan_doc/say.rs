@@ -61,9 +61,14 @@ impl<'a> Ruler<'a> {
     pub fn workspace_edit(&self, edits: &[Replacement], facts: Option<&ClientFacts>) -> WorkspaceEdit {
         let edits: Vec<TextEdit> = edits.iter().map(|edit| self.edit(edit)).collect();
         if facts.is_some_and(|facts| facts.document_changes) {
-            let document = OptionalVersionedTextDocumentIdentifier { uri: self.uri.clone(), version: Some(self.version) };
-            let edit = TextDocumentEdit { text_document: document, edits: edits.into_iter().map(OneOf::Left).collect() };
-            return WorkspaceEdit { document_changes: Some(DocumentChanges::Edits(vec![edit])), ..WorkspaceEdit::default() };
+            let document =
+                OptionalVersionedTextDocumentIdentifier { uri: self.uri.clone(), version: Some(self.version) };
+            let edit =
+                TextDocumentEdit { text_document: document, edits: edits.into_iter().map(OneOf::Left).collect() };
+            return WorkspaceEdit {
+                document_changes: Some(DocumentChanges::Edits(vec![edit])),
+                ..WorkspaceEdit::default()
+            };
         }
         WorkspaceEdit { changes: Some(HashMap::from([(self.uri.clone(), edits)])), ..WorkspaceEdit::default() }
     }

@@ -84,6 +84,8 @@ pub fn under(key: &str, text: &str, start: usize, offset: usize) -> Option<Token
         (None, None) => place.segment,
     };
     let floor = start + floor.max((before.len() - head.len() + skipped).min(before.len()));
+    // A value may go on over several lines; a token does not.
+    let floor = floor.max(super::moment::line_around(text, offset).start);
     Some(cut(text, floor, offset, role, place.tick.is_some()))
 }
 
@@ -229,7 +231,9 @@ fn cut(text: &str, floor: usize, offset: usize, role: Role, in_ticks: bool) -> T
             }
         };
     }
-    let lead = before.rfind(stops).map_or(0, |at| at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
+    let lead = before
+        .rfind(stops)
+        .map_or(0, |at| at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
     let start = floor + lead;
     let start = (start + blanks(text, start)).min(offset);
     let end = behind.find(stops).unwrap_or(behind.len());

@@ -8,7 +8,7 @@ mod placing;
 mod reading;
 mod signing;
 
-use super::Moment;
+use super::moment::Moment;
 use crate::desk::fixture::{self, anna, approved, opened, revised, revision};
 use crate::desk::{CompiledView, Dossier, Surroundings};
 use crate::domain::ids::WorkspacePath;
@@ -72,7 +72,10 @@ fn compiled(text: &str, number: u32, approved: bool) -> CompiledView {
     let facts = Facts { files: &files, symbols: &symbols, tools: &["read", "edit"], allowed: None };
     let normal = normal(&parsed.plan, &Versions::default());
     CompiledView {
-        problems: compile(&parsed, &facts).into_iter().filter(|problem| problem.code != "unknown-symbol").collect(),
+        problems: compile(&parsed, &facts)
+            .into_iter()
+            .filter(|problem| !matches!(problem.code.as_str(), "unchecked-focus" | "measure"))
+            .collect(),
         revision: crate::domain::ids::RevisionRef { number, digest: "9f2c81d04a7e".to_owned() },
         contract: outlook::lines(&parsed.plan, &normal, Rung::Copy, None),
         approved,
@@ -117,7 +120,11 @@ impl Scene {
 
 /// A task whose plan waits for an approval.
 fn planned() -> Dossier {
-    fixture::dossier("k3xf", vec![(0, opened("make retries configurable")), (10, revised(1))], TaskState::AwaitingApproval)
+    fixture::dossier(
+        "k3xf",
+        vec![(0, opened("make retries configurable")), (10, revised(1))],
+        TaskState::AwaitingApproval,
+    )
 }
 
 /// The same approved, and then this.

@@ -24,12 +24,31 @@ fn the_outline_has_contract_steps_and_notes() {
     let scene = Scene::new(PLAN).of_task(Some(running(vec![], TaskState::Running)));
     let mut out = String::new();
     render(PLAN, &outline(&scene.moment()), 0, &mut out);
-    assert_snapshot!(out, @"");
+    assert_snapshot!(out, @r#"
+    Contract |  | 5 lines
+      scope | `src/**`, `tests/**` | 1 lines
+      accept | `cargo test` | 1 lines
+      advice | keep it small | 1 lines
+    policy: Add RetryPolicy | waiting for policy | 6 lines
+      edit | `src/retry.rs` (new), `src/client.rs` (focus `Client::send`) | 1 lines
+      check | `cargo check` | 1 lines
+    tests: Cover the policy | waiting for policy | 4 lines
+      edit | `tests/net.rs` | 1 lines
+      after | policy | 1 lines
+    docs: Say so | edit | 4 lines
+      edit | `src/lib.rs` | 1 lines
+      after | none | 1 lines
+    Notes |  | 3 lines
+    "#);
 }
 
 #[test]
 fn sections_steps_notes_and_comments_fold() {
-    let text = PLAN.replacen("beside the client.", "beside the client.\n\n```\n## no heading\n```\n\n> note: one\n> two\n\n<!--\nx\n-->", 1);
+    let text = PLAN.replacen(
+        "beside the client.",
+        "beside the client.\n\n```\n## no heading\n```\n\n> note: one\n> two\n\n<!--\nx\n-->",
+        1,
+    );
     let scene = Scene::new(&text);
     let shown: Vec<String> = folds(&scene.moment())
         .into_iter()
@@ -38,7 +57,16 @@ fn sections_steps_notes_and_comments_fold() {
             format!("{} … {}{}", line(first), line(last), if comment { " (comment)" } else { "" })
         })
         .collect();
-    assert_snapshot!(shown.join("\n"), @"");
+    assert_snapshot!(shown.join("\n"), @r#"
+    ## Contract … - advice: keep it small
+    ## Steps … - after: none
+    ### policy: Add RetryPolicy … -->
+    > note: one … > two (comment)
+    <!-- … --> (comment)
+    ### tests: Cover the policy … - after: policy
+    ### docs: Say so … - after: none
+    ## Notes … Why: anything.
+    "#);
 }
 
 #[test]
@@ -56,7 +84,7 @@ fn tasks_and_steps_are_found_by_words() {
         };
         found.map(line).collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(found("RETRIES run"), @"");
-    assert_snapshot!(found("cover"), @"");
+    assert_snapshot!(found("RETRIES run"), @"make retries configurable (k3xf, running) /w/.planwright/tasks/k3xf/task.md:0");
+    assert_snapshot!(found("cover"), @"tests: Cover the policy (waiting for policy; make retries configurable) /w/.planwright/tasks/k3xf/retries.plan.md:19");
     assert_snapshot!(found("nothing like it"), @"");
 }
