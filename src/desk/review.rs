@@ -23,9 +23,11 @@ pub fn counts(dossier: &Dossier) -> HunkCounts {
     let mut counts = HunkCounts::default();
     for hunk in dossier.hunks.iter() {
         match hunk.state {
-            HunkState::Accepted => counts.accepted += 1,
+            HunkState::Accepted if hunk.on_disk => counts.accepted += 1,
+            HunkState::Accepted => counts.unsaved += 1,
             HunkState::Touched => counts.touched += 1,
-            HunkState::Open if is_set_aside(hunk) => counts.rejected += 1,
+            HunkState::Open if is_set_aside(hunk) && hunk.on_disk => counts.rejected += 1,
+            HunkState::Open if is_set_aside(hunk) => counts.unsaved += 1,
             HunkState::Open => {}
         }
         if hunk.pending {

@@ -176,6 +176,9 @@ pub struct HunkCounts {
     pub pending: usize,
     /// Their new text stands on disk.
     pub accepted: usize,
+    /// Of the pending ones: accepted, or taken out again, in an editor that has not saved it.
+    #[serde(default)]
+    pub unsaved: usize,
     /// Rejected, with the old text in place.
     pub rejected: usize,
     /// Of the pending ones: something else stands at their spot.

@@ -26,15 +26,25 @@ impl Buffered {
         Self { disk, documents }
     }
 
-    /// The document at a path, by its own name or by a link to it.
-    async fn open(&self, path: &WorkspacePath) -> Option<Document> {
-        if let Some(document) = self.documents.newest(path) {
-            return Some(document);
+    /// The document at a path with its own name: the path's, or that of a file to which it is a link.
+    pub(super) async fn find(
+        disk: &dyn Workspace,
+        documents: &dyn Documents,
+        path: &WorkspacePath,
+    ) -> Option<(WorkspacePath, Document)> {
+        if let Some(document) = documents.newest(path) {
+            return Some((path.clone(), document));
         }
-        if self.documents.paths().is_empty() {
+        if documents.paths().is_empty() {
             return None;
         }
-        self.documents.newest(&self.disk.resolved(path).await)
+        let target = disk.resolved(path).await;
+        documents.newest(&target).map(|document| (target, document))
+    }
+
+    async fn open(&self, path: &WorkspacePath) -> Option<Document> {
+        let found = Self::find(self.disk.as_ref(), self.documents.as_ref(), path).await;
+        found.map(|(_, document)| document)
     }
 
     fn page(&self, task: &TaskId, name: &str) -> Option<(WorkspacePath, Document)> {
@@ -66,7 +76,7 @@ pub(super) fn entry(document: &Document, disk: &Entry) -> Entry {
 }
 
 /// U+FEFF, the byte order mark.
-pub(super) const MARK: char = '\u{feff}';
+const MARK: char = '\u{feff}';
 
 fn is_open(path: WorkspacePath) -> WriteRefusal {
     WriteRefusal::Failed { path, reason: "an editor has it open".to_owned() }

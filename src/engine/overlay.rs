@@ -6,8 +6,9 @@
 
 use super::buffered;
 use super::case::Merged;
+use super::sight;
 use super::world::World;
-use crate::domain::change::{Entry, HunkState, accept, spot};
+use crate::domain::change::{Entry, HunkState, accept};
 use crate::domain::ids::*;
 use crate::domain::policy::paths;
 use crate::ports::{ReadRefusal, Source};
@@ -83,9 +84,11 @@ impl Laid {
 pub async fn overlay(world: &World, merged: &Merged) -> Result<Laid, ReadRefusal> {
     let mut all = Laid::default();
     for (path, change) in merged.changes() {
-        let current = world.workspace.read(&path).await?;
+        let sight = sight::see(world, &change).await?;
         let (mut wanted, mut left_out) = (Vec::new(), Vec::new());
-        for standing in spot::derive(&change, &current) {
+        let standings = sight.standings();
+        let current = sight.current;
+        for standing in standings.clone() {
             match standing.state {
                 HunkState::Open | HunkState::Touched if merged.rejected.contains(&standing.id) => {}
                 HunkState::Open => wanted.push(standing.id),
@@ -95,7 +98,7 @@ pub async fn overlay(world: &World, merged: &Merged) -> Result<Laid, ReadRefusal
         }
         // Hunks that are open can be written; a conflict here means that two of them overlap in the text of the
         // moment, and then the user's text stands.
-        let laid = accept::plan_write(&change, &current, &wanted).unwrap_or_else(|_| {
+        let laid = accept::plan_at_spots(&change, &current, &standings, &wanted, &[]).unwrap_or_else(|_| {
             left_out.append(&mut wanted);
             current.clone()
         });

@@ -25,6 +25,7 @@ struct Inner {
     refuse_writes: Option<String>,
     behind: Vec<(WorkspacePath, Entry)>,
     binding: Binding,
+    moving: bool,
     writes: Vec<(WorkspacePath, Entry)>,
 }
 
@@ -46,6 +47,7 @@ impl MemoryWorkspace {
             refuse_writes: None,
             behind: Vec::new(),
             binding,
+            moving: false,
             writes: Vec::new(),
         };
         Self { root, inner: Arc::new(Mutex::new(inner)) }
@@ -84,6 +86,16 @@ impl MemoryWorkspace {
     /// Puts the root elsewhere: another commit, another branch.
     pub fn set_binding(&self, binding: Binding) {
         self.lock().binding = binding;
+    }
+
+    /// Git begins to change files, or has done so.
+    pub fn set_moving(&self, moving: bool) {
+        self.lock().moving = moving;
+    }
+
+    /// What stands on a page, without the port.
+    pub fn page(&self, task: &TaskId, name: &str) -> Option<String> {
+        self.lock().pages.get(&self.page_path(task, name)).cloned()
     }
 
     /// Every write that was made, in order.
@@ -135,6 +147,10 @@ impl Workspace for MemoryWorkspace {
 
     fn binding(&self) -> Fut<'_, Binding> {
         Box::pin(async move { self.lock().binding.clone() })
+    }
+
+    fn moving(&self) -> Fut<'_, bool> {
+        Box::pin(async move { self.lock().moving })
     }
 
     fn list(&self) -> Fut<'_, Vec<Listed>> {

@@ -109,7 +109,7 @@ impl Fold {
             Intent::Format => "formatted".to_owned(),
             Intent::Command { command, repeatable } => format!("ran {:?}, repeatable: {repeatable}", command.argv),
             Intent::Outside { command, .. } => format!("ran {:?} outside", command.argv),
-            Intent::Write { path, before, after } => format!("wrote {path} {} → {}", before.short(), after.short()),
+            Intent::Write { path, before, after, .. } => format!("wrote {path} {} → {}", before.short(), after.short()),
         };
         if matches!(what, Intent::Outside { .. } | Intent::Command { repeatable: false, .. }) {
             self.losing.push(effect.work.clone());

@@ -364,6 +364,9 @@ pub enum Intent {
         before: ContentHash,
         /// Hash of the entry after.
         after: ContentHash,
+        /// An editor has it open and changes it; what stands on disk then says nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        open: bool,
     },
 }
 
