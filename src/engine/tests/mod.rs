@@ -4,5 +4,6 @@
 mod hands;
 mod lapsed;
 mod mortal;
+mod open;
 mod scene;
 mod twin;
