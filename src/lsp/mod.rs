@@ -12,7 +12,7 @@ mod gate;
 pub mod ground;
 mod methods;
 mod session;
-mod views;
+pub mod views;
 
 pub use client::{Client, Unanswered};
 pub use editor::SessionEditor;
