@@ -11,7 +11,7 @@ pub fn view(dossier: &Dossier, all: bool) -> ReviewView {
     let listed: Vec<ReviewHunk> = dossier.hunks.iter().filter(|hunk| all || !is_set_aside(hunk)).cloned().collect();
     ReviewView {
         task: dossier.task.id.clone(),
-        words: dossier.state.words(),
+        words: super::status::words_of(dossier),
         hidden: dossier.hunks.len() - listed.len(),
         hunks: listed,
         counts: counts(dossier),

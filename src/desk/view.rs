@@ -282,6 +282,9 @@ pub struct ShowView {
     pub task: TaskId,
     /// Where it stands.
     pub words: String,
+    /// A revision that waits beside the document, and the command that compares it with what the document says.
+    #[serde(default)]
+    pub offered: Option<(RevisionRef, Choice)>,
     /// Where the document is; absent when it is not there.
     pub path: Option<PathBuf>,
     /// Where the page of the task is; absent where only the engine knows.

@@ -11,6 +11,9 @@ use crate::ports::{Document, Documents, Fut, Listed, ReadRefusal, Workspace, Wri
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// How the names of plan documents end.
+const PLAN: &str = ".plan.md";
+
 /// The bits of a file that is open and was never saved.
 const NEW_FILE: u32 = 0o644;
 
@@ -47,7 +50,11 @@ impl Buffered {
         found.map(|(_, document)| document)
     }
 
+    /// A plan document that is open. The other pages of a task are the program's own; an editor has them to show them.
     fn page(&self, task: &TaskId, name: &str) -> Option<(WorkspacePath, Document)> {
+        if !name.ends_with(PLAN) {
+            return None;
+        }
         let path = page(self.disk.as_ref(), task, name)?;
         let document = self.documents.newest(&path)?;
         Some((path, document))

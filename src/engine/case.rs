@@ -267,6 +267,12 @@ impl Case {
         }
     }
 
+    /// The revision that waits beside the plan document.
+    pub fn offered(&self) -> Option<(RevisionRef, Arc<str>)> {
+        let offered = self.task.offered.as_ref()?;
+        self.revisions.iter().rev().find(|(name, _)| name == offered).cloned()
+    }
+
     /// Hunks that wait for a decision or for the disk.
     pub fn pending(&self) -> usize {
         self.hunks.iter().filter(|hunk| hunk.pending).count()

@@ -15,6 +15,7 @@ mod case;
 mod checks;
 mod failure;
 mod input;
+mod offer;
 mod opening;
 mod overlay;
 mod owner;

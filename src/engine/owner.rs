@@ -200,6 +200,7 @@ impl Owner {
                 let _asker_gone = answer.send(result);
                 self.next_decision(&task).await;
             }
+            Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
             Input::Changed(paths) => self.changed(&paths).await,
             Input::Tick => {
                 self.due = None;

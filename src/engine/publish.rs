@@ -62,7 +62,7 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
         changes: case.changes.clone(),
-        offered: None,
+        offered: case.offered(),
         steps: steps(case, now),
     }
 }
@@ -143,6 +143,9 @@ pub(super) fn line(event: &Event) -> Option<String> {
         Event::Resumed { .. } => "resumed".to_owned(),
         Event::Strayed { .. } => "the plan document no longer says what was approved; no new step starts".to_owned(),
         Event::Restored => "the plan document says again what was approved".to_owned(),
+        Event::Offered { revision } => format!("{revision} is offered; an editor has the plan document open"),
+        Event::OfferEnded { revision, taken: true, .. } => format!("the plan document says {revision}"),
+        Event::OfferEnded { revision, taken: false, .. } => format!("{revision} is declined"),
         Event::Closed { ending } => match ending {
             Ending::Verified => "done (verified)".to_owned(),
             Ending::NotVerified { why } => format!("done (not verified: {why})"),

@@ -84,6 +84,8 @@ impl Fold {
             Event::Said { words, step, .. } => self.say("task", format!("said to {step:?}: {words}")),
             Event::Strayed { .. } => self.say("task", "strayed".to_owned()),
             Event::Restored => self.say("task", "restored".to_owned()),
+            Event::Offered { .. } => self.say("task", "offered".to_owned()),
+            Event::OfferEnded { taken, .. } => self.say("task", format!("offer ended, taken: {taken}")),
             Event::HunkDecided { hunk, path, shown, decision, .. } => {
                 self.decisions.insert(hunk.clone(), format!("{hunk} in {path} as {}: {decision:?}", shown.short()));
             }

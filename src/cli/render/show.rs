@@ -28,6 +28,10 @@ pub fn show(paper: &mut Paper, view: &ShowView) {
         let approved = if view.approved { ", approved" } else { ", not approved" };
         paper.field("revision", Tone::Plain, &format!("{revision}{approved}"));
     }
+    if let Some((offered, compare)) = &view.offered {
+        paper.field("offered", Tone::Warn, &format!("{offered}, by the agent; an editor had the document open"));
+        paper.next(&compare.command, &compare.means);
+    }
     if !view.contract.is_empty() {
         paper.put(Tone::Strong, "what it means").end();
     }
