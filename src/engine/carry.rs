@@ -72,7 +72,9 @@ async fn write(run: &mut Run, task: &Task<'_>, said: &str, client: &str) -> Resu
             failed.extend(on_disk(run, &Task { put: &put, take: &take, ..*task }, &sight.disk).await?);
         } else {
             let path = task.path;
-            failed.push(format!("{path} has text in the editor that is not saved; save it or undo it, then decide again"));
+            failed.push(format!(
+                "{path} has text in the editor that is not saved; save it or undo it, then decide again"
+            ));
         }
     }
     let (put, take) = (pick(task.put, &is_text), pick(task.take, &is_text));

@@ -87,7 +87,9 @@ pub async fn overlay(world: &World, merged: &Merged) -> Result<Laid, ReadRefusal
         let sight = sight::see(world, &change).await?;
         let (mut wanted, mut left_out) = (Vec::new(), Vec::new());
         let standings = sight.standings();
-        let current = sight.current;
+        // Its editor shows the text of a file that was removed on a decision: nobody has it any more.
+        let gone = change.after == Entry::Absent && sight.disk == Entry::Absent;
+        let current = if gone { Entry::Absent } else { sight.current };
         for standing in standings.clone() {
             match standing.state {
                 HunkState::Open | HunkState::Touched if merged.rejected.contains(&standing.id) => {}
@@ -129,6 +131,7 @@ async fn unsaved(world: &World, all: &mut Laid) {
             continue;
         }
         let here = match (all.user.get(&path), world.documents.newest(&path)) {
+            // As the change set has it.
             (Some(read), _) => read.clone(),
             (None, Some(document)) => buffered::entry(&document, &disk),
             (None, None) => continue,

@@ -156,7 +156,11 @@ impl Owner {
 }
 
 /// Tells of documents that changed, in reports of a moment each.
-pub(super) fn follow(documents: &dyn Documents, clock: Arc<dyn Clock>, tell: impl Fn(Vec<WorkspacePath>) -> bool + Send + 'static) {
+pub(super) fn follow(
+    documents: &dyn Documents,
+    clock: Arc<dyn Clock>,
+    tell: impl Fn(Vec<WorkspacePath>) -> bool + Send + 'static,
+) {
     let (told, mut events) = mpsc::unbounded_channel::<WorkspacePath>();
     documents.listen(Arc::new(move |_, event: &DocumentEvent| {
         let path = event.path();

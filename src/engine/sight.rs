@@ -69,7 +69,9 @@ pub(super) async fn see(world: &World, change: &FileChange) -> Result<Sight, Rea
                 let on_disk = disks().is_none_or(|disk| disk.state == standing.state);
                 Seen { standing, on_disk }
             }
-            HunkKind::Create => Seen { on_disk: disks().is_none_or(|disk| disk.state == derived.state), standing: derived },
+            HunkKind::Create => {
+                Seen { on_disk: disks().is_none_or(|disk| disk.state == derived.state), standing: derived }
+            }
             HunkKind::Delete | HunkKind::Mode => {
                 let standing = disks().map_or(derived, |disk| HunkStanding { range: whole.clone(), ..disk });
                 Seen { standing, on_disk: true }

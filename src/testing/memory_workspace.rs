@@ -26,6 +26,7 @@ struct Inner {
     behind: Vec<(WorkspacePath, Entry)>,
     binding: Binding,
     moving: bool,
+    reads: Vec<WorkspacePath>,
     writes: Vec<(WorkspacePath, Entry)>,
 }
 
@@ -48,6 +49,7 @@ impl MemoryWorkspace {
             behind: Vec::new(),
             binding,
             moving: false,
+            reads: Vec::new(),
             writes: Vec::new(),
         };
         Self { root, inner: Arc::new(Mutex::new(inner)) }
@@ -96,6 +98,11 @@ impl MemoryWorkspace {
     /// What stands on a page, without the port.
     pub fn page(&self, task: &TaskId, name: &str) -> Option<String> {
         self.lock().pages.get(&self.page_path(task, name)).cloned()
+    }
+
+    /// What was read since this was asked last, in order.
+    pub fn take_reads(&self) -> Vec<WorkspacePath> {
+        std::mem::take(&mut self.lock().reads)
     }
 
     /// Every write that was made, in order.
@@ -168,7 +175,8 @@ impl Workspace for MemoryWorkspace {
 
     fn read<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, Result<Entry, ReadRefusal>> {
         Box::pin(async move {
-            let inner = self.lock();
+            let mut inner = self.lock();
+            inner.reads.push(path.clone());
             inner.unreadable.get(path).cloned().map_or_else(|| Ok(inner.entry(path)), Err)
         })
     }

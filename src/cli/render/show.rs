@@ -31,6 +31,7 @@ pub fn show(paper: &mut Paper, view: &ShowView) {
     if let Some((offered, compare)) = &view.offered {
         paper.field("offered", Tone::Warn, &format!("{offered}, by the agent; an editor had the document open"));
         paper.next(&compare.command, &compare.means);
+        paper.next(&format!("planwright take-revision {}", view.task), "put it into the document, or --decline it");
     }
     if !view.contract.is_empty() {
         paper.put(Tone::Strong, "what it means").end();

@@ -67,9 +67,7 @@ pub fn plan_at_spots(
         (_, true) => plan_at(change, current, standings.to_vec(), put, HunkState::Open),
         (true, false) => plan_at(change, current, standings.to_vec(), take, HunkState::Accepted),
         // Spots move with the first edit; the text alone says where the others are then.
-        (false, false) => {
-            plan_undo(change, &plan_at(change, current, standings.to_vec(), put, HunkState::Open)?, take)
-        }
+        (false, false) => plan_undo(change, &plan_at(change, current, standings.to_vec(), put, HunkState::Open)?, take),
     }
 }
 

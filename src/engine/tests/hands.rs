@@ -113,6 +113,14 @@ impl Hands {
         seen
     }
 
+    /// `tools/<name>` makes these files.
+    pub(super) fn makes(&self, name: &str, paths: Vec<WorkspacePath>) {
+        self.arena.on(&format!("tools/{name}"), move |_, _| {
+            let answer = Answer::exit(0, "made\n");
+            Ok(paths.iter().fold(answer, |answer, path| answer.writes(path.clone(), "made\n")))
+        });
+    }
+
     /// What it finds in the list.
     pub(super) fn sees(&self, command: &str) -> Arc<Mutex<Vec<String>>> {
         self.sees_at(command, &at())

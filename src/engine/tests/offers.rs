@@ -109,7 +109,8 @@ async fn it_goes_when_it_is_declined_or_the_document_means_it() {
 async fn typing_in_a_plan_stores_nothing_until_somebody_acts() {
     let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
     let seen = hands.seen();
-    let page = WorkspacePath::new(seen.page.as_ref().unwrap().path.strip_prefix("/workspace").unwrap().to_str().unwrap());
+    let page =
+        WorkspacePath::new(seen.page.as_ref().unwrap().path.strip_prefix("/workspace").unwrap().to_str().unwrap());
     let page = page.unwrap();
     for title in ["Step r", "Step ra", "Step rai"] {
         hands.documents.show(&page, &said(&seen).replace("Step raise", title));

@@ -246,3 +246,16 @@ async fn a_decision_cut_short_is_settled_by_the_text() {
         assert_eq!(hands.text(), LIST);
     }
 }
+
+#[tokio::test]
+async fn a_keystroke_costs_a_look_at_one_file_of_many() {
+    let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+    let paths: Vec<WorkspacePath> = (0..40).map(|n| WorkspacePath::new(&format!("src/made{n}.txt")).unwrap()).collect();
+    hands.makes("raise", paths.clone());
+    hands.run(None, reviewable).await;
+    hands.workspace.take_reads();
+    hands.documents.show(&paths[7], "typed\n");
+    hands.until(|seen| seen.hunks.iter().any(|hunk| hunk.state == HunkState::Touched)).await;
+    let reads = hands.workspace.take_reads();
+    assert!(!reads.is_empty() && reads.iter().all(|path| path == &paths[7]), "{reads:?}");
+}
