@@ -18,6 +18,11 @@ pub mod tasks;
 pub mod walk;
 pub mod words;
 
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
+
 pub use run::run;
 pub use sheets::Section;
 
