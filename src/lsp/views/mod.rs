@@ -9,6 +9,7 @@ mod board;
 pub mod comment;
 pub mod glue;
 pub mod hunks;
+pub mod items;
 pub mod menu;
 pub mod offers;
 pub mod progress;
@@ -44,6 +45,7 @@ pub struct Views {
     sheets: Mutex<Sheets>,
     tokens: Mutex<HashMap<NumberOrString, TaskId>>,
     wake: Notify,
+    items: items::Items,
 }
 
 impl Views {

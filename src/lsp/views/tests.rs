@@ -10,9 +10,9 @@ use super::fixture::*;
 use super::menu::{Here, actions, is_wanted, lenses};
 use super::sheets::Sheets;
 use super::*;
-use crate::desk::fixture::{gate_opened, story};
-use crate::desk::{Desk, Dossier};
-use crate::domain::change::{Decision, Entry, Flag, HunkState};
+use crate::desk::fixture::story;
+use crate::desk::{Desk, Dossier, ItemView};
+use crate::domain::change::{Decision, Entry, Flag};
 use crate::domain::task::event::Event;
 use crate::domain::task::standing::TaskState;
 use crate::domain::text::Encoding;
@@ -50,8 +50,7 @@ fn an_unopened_file_shows_its_hunks_where_the_desk_has_them() {
 
 #[test]
 fn an_open_file_shows_them_where_its_text_has_them() {
-    let moved = BEFORE.replace("use a;\n", "use a;\nuse 😀;\n").replace("    retry(3);\n", "    retry(3); \n");
-    let moved = moved.replace("retry(3); \n", "retry(3);\n");
+    let moved = BEFORE.replace("use a;\n", "use a;\nuse 😀;\n");
     assert_snapshot!(shown(&desk(vec![net()]), &Open::with("src/net.rs", &moved), "src/net.rs"), @r#"
     4:0-4:13 information hunk
     policy: Add RetryPolicy (open)
@@ -168,7 +167,14 @@ fn titles(actions: &[CodeAction]) -> String {
 
 fn at<'a>(path: &'a WorkspacePath, line: u32, problems: &'a [Diagnostic]) -> Here<'a> {
     let position = Position { line, character: 4 };
-    Here { path, range: Range { start: position, end: position }, encoding: Encoding::Utf16, asked: true, problems }
+    Here {
+        path,
+        range: Range { start: position, end: position },
+        encoding: Encoding::Utf16,
+        asked: true,
+        problems,
+        item: None,
+    }
 }
 
 #[test]
@@ -183,7 +189,7 @@ fn a_hunk_is_accepted_by_the_first_action_and_the_only_preferred_one() {
     Agent: explain hunk h… [refactor] planwright.openReview [{"task":"k3xf","hunks":["h…"]}]
     Agent: go to the next hunk [refactor] planwright.nextHunk [{"path":"src/net.rs","line":4}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
-    Agent: change this item… (one step, approved and run by this; writes only net.rs) [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
+    Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":4,"last":4}]
     "#);
     let light = Here { asked: false, ..at(&net, 3, &[]) };
@@ -207,13 +213,13 @@ fn what_was_decided_can_be_taken_back_only_as_far_as_the_text_allows() {
     assert_snapshot!(menu(&accepted, 3), @r#"
     Agent: undo accepting hunk h… (policy) [refactor] planwright.undo [{"task":"k3xf","hunks":["h…"]}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
-    Agent: change this item… (one step, approved and run by this; writes only net.rs) [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
+    Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":4,"last":4}]
     "#);
     assert_snapshot!(menu(&accepted, 6), @r#"
     Agent: undo rejecting hunk h… (policy) [refactor] planwright.undo [{"task":"k3xf","hunks":["h…"]}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":7,"last":7}]
-    Agent: change this item… (one step, approved and run by this; writes only net.rs) [refactor] planwright.changeItem [{"path":"src/net.rs","line":7,"last":7}]
+    Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":7,"last":7}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":7,"last":7}]
     "#);
     assert_snapshot!(menu(&accepted.replace("policy.attempts", "policy.tries"), 3), @r#"
@@ -221,7 +227,7 @@ fn what_was_decided_can_be_taken_back_only_as_far_as_the_text_allows() {
     Agent: explain hunk h… [refactor] planwright.openReview [{"task":"k3xf","hunks":["h…"]}]
     Agent: go to the next hunk [refactor] planwright.nextHunk [{"path":"src/net.rs","line":4}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
-    Agent: change this item… (one step, approved and run by this; writes only net.rs) [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
+    Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":4,"last":4}]
     "#);
 }
@@ -239,13 +245,19 @@ fn a_comment_and_problems_of_others_are_offered_to_a_person_who_asks() {
     let (path, desk) = (path("src/a.rs"), desk(Vec::new()));
     assert_snapshot!(titles(&actions(&desk, &Open::with("src/a.rs", text), &at(&path, 0, &[theirs, ours]))), @r#"
     Agent: plan this comment [refactor] planwright.plan [{"goal":"make it so","path":"src/a.rs","line":1,"last":1,"comment":{"line":1,"last":1,"alone":true}}]
-    Agent: fix this problem: cannot find value `b`… (one step, approved and run by this; writes only a.rs) [quickfix] planwright.fixProblem [{"path":"src/a.rs","line":1,"last":1,"problem":{"message":"cannot find value `b`\nin this scope","code":"E0425","source":"rustc","range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}}}}]
+    Agent: fix this problem: cannot find value `b`…; change src/a.rs (writes only that file; checked as the project is) [quickfix] planwright.fixProblem [{"path":"src/a.rs","line":1,"last":1,"problem":{"message":"cannot find value `b`\nin this scope","code":"E0425","source":"rustc","range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}}}}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/a.rs","line":1,"last":1}]
-    Agent: change this item… (one step, approved and run by this; writes only a.rs) [refactor] planwright.changeItem [{"path":"src/a.rs","line":1,"last":1}]
+    Agent: change src/a.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/a.rs","line":1,"last":1}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/a.rs","line":1,"last":1}]
     "#);
     let light = Here { asked: false, ..at(&path, 0, &[]) };
     assert_eq!(actions(&desk, &Open::with("src/a.rs", text), &light), []);
+    let item = ItemView { symbol: Some("send".to_owned()), lines: (1, 2), check: Some("cargo check".to_owned()) };
+    let known = titles(&actions(&desk, &Shut, &Here { item: Some(&item), ..at(&path, 1, &[]) }));
+    assert!(
+        known.contains("Agent: change `send` in src/a.rs (writes only that file; check: cargo check)… ["),
+        "{known}"
+    );
 }
 
 #[test]
