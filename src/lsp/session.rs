@@ -4,6 +4,7 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
+use super::commands::Memory;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
@@ -16,6 +17,7 @@ use crate::ports::{DocumentEvent, Documents, SessionId};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 use tower_lsp::lsp_types::Url;
@@ -34,6 +36,9 @@ pub struct Session {
     open: Mutex<OpenUris>,
     acts: watch::Sender<Acts>,
     views: Views,
+    commands: Memory,
+    /// Changes of texts so far.
+    typed: AtomicU64,
 }
 
 /// Which URIs the client has open.
@@ -69,6 +74,8 @@ impl Session {
             open: Mutex::default(),
             acts: watch::Sender::default(),
             views: Views::default(),
+            commands: Memory::default(),
+            typed: AtomicU64::default(),
         })
     }
 
@@ -117,6 +124,16 @@ impl Session {
     /// What is shown without being asked for: where other parts hand in what they have to say of a file.
     pub fn views(&self) -> &Views {
         &self.views
+    }
+
+    /// What commands remember.
+    pub(super) fn commands(&self) -> &Memory {
+        &self.commands
+    }
+
+    /// How often a text was changed so far, by the user or for them.
+    pub(super) fn typed(&self) -> u64 {
+        self.typed.load(Ordering::Relaxed)
     }
 
     /// The open documents of this process.
@@ -177,6 +194,7 @@ impl Session {
     pub fn tell(&self, event: DocumentEvent) {
         let Some(id) = self.id() else { return };
         if matches!(event, DocumentEvent::Changed { .. }) && !is_written_by_us(event.path()) {
+            self.typed.fetch_add(1, Ordering::Relaxed);
             self.acted();
         }
         self.documents.tell(id, event);
