@@ -12,6 +12,7 @@ mod facts;
 mod gate;
 pub mod ground;
 mod methods;
+mod plan_doc;
 mod session;
 pub mod views;
 

@@ -8,6 +8,7 @@ use super::commands::Memory;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
+use super::plan_doc::Plans;
 use super::views::Views;
 use crate::desk::Desk;
 use crate::domain::ids::WorkspacePath;
@@ -39,6 +40,7 @@ pub struct Session {
     commands: Memory,
     /// Changes of texts so far.
     typed: AtomicU64,
+    plans: Plans,
 }
 
 /// Which URIs the client has open.
@@ -76,6 +78,7 @@ impl Session {
             views: Views::default(),
             commands: Memory::default(),
             typed: AtomicU64::default(),
+            plans: Plans::default(),
         })
     }
 
@@ -134,6 +137,11 @@ impl Session {
     /// How often a text was changed so far, by the user or for them.
     pub(super) fn typed(&self) -> u64 {
         self.typed.load(Ordering::Relaxed)
+    }
+
+    /// The plan documents that are open here, compiled.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     /// The open documents of this process.
