@@ -66,6 +66,8 @@ pub struct Given {
     pub states: bool,
     /// Only tools, of a timeline.
     pub tools: bool,
+    /// The hunks are changes that are offered for a plan document.
+    pub plan: bool,
     /// Words.
     pub words: Option<String>,
 }
@@ -121,12 +123,7 @@ fn cut(text: &str) -> String {
 }
 
 /// `[path, line, start, end]` as Helix writes it, or words.
-fn array(
-    values: &[Value],
-    known: &Known<'_>,
-    given: &mut Given,
-    strings: &mut Vec<Piece>,
-) -> Result<(), String> {
+fn array(values: &[Value], known: &Known<'_>, given: &mut Given, strings: &mut Vec<Piece>) -> Result<(), String> {
     if let [Value::String(path), lines @ ..] = values
         && !lines.is_empty()
         && lines.iter().all(Value::is_number)
@@ -337,9 +334,10 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
             "revision" => {
                 let revision = text()?;
                 let parsed = revision.parse();
-                given.revision = Some(
-                    parsed.map_err(|()| format!("`{}` is no revision; one looks like r1-9f2c81d04a7e", cut(&revision)))?,
-                );
+                given.revision =
+                    Some(parsed.map_err(|()| {
+                        format!("`{}` is no revision; one looks like r1-9f2c81d04a7e", cut(&revision))
+                    })?);
             }
             "from" | "to" => {
                 let number = match value {
@@ -371,6 +369,7 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
             }
             "states" => given.states = flag()?,
             "tools" => given.tools = flag()?,
+            "plan" => given.plan = flag()?,
             _ => return Err(format!("nothing is known of `{}`", cut(name))),
         }
     }

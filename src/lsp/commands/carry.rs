@@ -17,6 +17,7 @@ use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
 use crate::domain::text::{LineIndex, LoneCr, counted};
 use crate::lsp::ground::Place as Root;
+use crate::lsp::plan_doc::{accept_offered, decline_offered};
 use crate::lsp::session::Session;
 use crate::lsp::views::hunks::{Placed, placed};
 use crate::lsp::views::{OfSession, tasks, walk, words};
@@ -49,6 +50,7 @@ pub async fn out(session: &Arc<Session>, errand: Errand, moment: Moment) -> Resu
         Errand::Small { place, words, fix } => doing.small(place, words, fix).await,
         Errand::Approve { task, upto } => doing.approve(&task, upto).await,
         Errand::Decide { decision, task, place } => doing.decide(decision, task.as_ref(), place.as_ref()).await,
+        Errand::Offered { accept, task, hunks } => doing.offered(accept, &task, &hunks).await,
         Errand::Words { wanted, place } => doing.ask_for_words(wanted, place).await,
         Errand::Show(shown) => doing.show(shown).await,
         Errand::Walk { forward, place, task } => doing.walk(forward, place, task.as_ref()).await,
@@ -147,6 +149,15 @@ impl Doing<'_> {
         self.act(action).await.map(drop)
     }
 
+    async fn offered(&self, accept: bool, task: &TaskId, hunks: &[HunkId]) -> Result<(), Refusal> {
+        let done = if accept {
+            accept_offered(self.session, task, hunks).await
+        } else {
+            decline_offered(self.session, task, hunks)
+        };
+        done.map_err(|not| refuse(RefusalKind::WrongState, not.to_string(), "planwright.openPlan"))
+    }
+
     fn candidates(
         &self,
         desk: &Desk,
@@ -241,7 +252,10 @@ impl Doing<'_> {
                                 count => format!(", {} pending", counted(count, "hunk")),
                             };
                             let (task, goal) = (&line.task, words::title(&line.goal));
-                            text.push_str(&format!("- [{task}](tasks/{task}/task.md) {}{pending}: {goal}\n", line.words));
+                            text.push_str(&format!(
+                                "- [{task}](tasks/{task}/task.md) {}{pending}: {goal}\n",
+                                line.words
+                            ));
                         }
                     }
                 }
@@ -259,9 +273,8 @@ impl Doing<'_> {
         let from = given.or_else(|| self.session.commands().lock().stop.clone());
         let from = from.as_ref().map(|(path, line)| (path, *line));
         let stop = walk::neighbour(&desk, &self.texts(), self.session.encoding(), from, forward, task);
-        let stop = stop.ok_or_else(|| {
-            refuse(RefusalKind::NotFound, "no other hunk waits for a decision", "planwright.tasks")
-        })?;
+        let stop = stop
+            .ok_or_else(|| refuse(RefusalKind::NotFound, "no other hunk waits for a decision", "planwright.tasks"))?;
         self.session.commands().lock().stop = Some((stop.path.clone(), stop.range.start.line));
         let dossier = desk.tasks.iter().find(|dossier| dossier.task.id == stop.task);
         let hunk = dossier.and_then(|dossier| dossier.hunks.iter().find(|hunk| hunk.id == stop.hunk));

@@ -41,6 +41,15 @@ pub enum Errand {
         /// At this place.
         place: Option<Place>,
     },
+    /// Take over, or decline, changes that are offered for a plan document: these, or all.
+    Offered {
+        /// Take them over.
+        accept: bool,
+        /// Whose plan.
+        task: TaskId,
+        /// Which changes.
+        hunks: Vec<HunkId>,
+    },
     /// Ask for words on a page.
     Words {
         /// For what.
@@ -164,6 +173,10 @@ pub fn errand(row: &Row, given: Given) -> Result<Errand, (String, String)> {
             }
             None => act(Action::Answer { task: which, question: given.number, words: said("the answer")? }),
         },
+        Verb::Accept | Verb::Reject if given.plan => {
+            let task = given.task.ok_or_else(|| misuse("the task is missing"))?;
+            Ok(Errand::Offered { accept: row.verb == Verb::Accept, task, hunks: given.hunks })
+        }
         Verb::Accept => match target(&given).map_err(misuse)? {
             Some(target) => act(Action::Accept { task: which, target }),
             None => Ok(Errand::Decide { decision: Decide::Accept, task: given.task, place: given.place }),

@@ -120,6 +120,8 @@ fn decisions() {
             ("accept", json!([{"task": "k3xf", "file": "src/a.rs"}])),
             ("accept", json!([{"path": "src/a.rs", "line": 7}])),
             ("accept", json!([{"hunks": ["h1a2b3c4d"], "all": true}])),
+            ("accept", json!([{"task": "k3xf", "hunks": ["h1a2b3c4d"], "plan": true}])),
+            ("reject", json!([{"plan": true}])),
             ("reject", json!(["h1a2b3c4d", "the", "name is taken"])),
             ("reject", json!([{"task": "k3xf", "step": "policy", "reason": "no"}])),
             ("undo", json!([])),
@@ -156,6 +158,10 @@ fn decisions() {
           Decide { decision: Accept, task: None, place: Some(Place { path: (src/a.rs), lines: Some((7, 7)) }) }
         accept [{'hunks':['h1a2b3c4d'],'all':true}]
           ! hunks, file, step and all exclude each other
+        accept [{'task':'k3xf','hunks':['h1a2b3c4d'],'plan':true}]
+          Offered { accept: true, task: TaskId(k3xf), hunks: [HunkId(h1a2b3c4d)] }
+        reject [{'plan':true}]
+          ! the task is missing
         reject ['h1a2b3c4d','the','name is taken']
           {do:reject,task:the_only_one,target:{hunks:[h1a2b3c4d]},reason:the name is taken}
         reject [{'task':'k3xf','step':'policy','reason':'no'}]
@@ -325,9 +331,22 @@ fn what_is_not_understood_widens_no_decision() {
 /// Values as a client in disorder sends them.
 fn value() -> impl Strategy<Value = Value> {
     let word = prop_oneof![
-        Just("k3xf"), Just("h1a2b3c4d"), Just("g1"), Just("allow"), Just("r1-9f2c81d04a7e"), Just("r2"), Just("--all"),
-        Just("--file"), Just("--revision"), Just("src/a.rs"), Just("src/a.rs:3-9"), Just("/etc"), Just(""), Just("\u{0}é"),
-        Just("4294967296"), Just(":-"),
+        Just("k3xf"),
+        Just("h1a2b3c4d"),
+        Just("g1"),
+        Just("allow"),
+        Just("r1-9f2c81d04a7e"),
+        Just("r2"),
+        Just("--all"),
+        Just("--file"),
+        Just("--revision"),
+        Just("src/a.rs"),
+        Just("src/a.rs:3-9"),
+        Just("/etc"),
+        Just(""),
+        Just("\u{0}é"),
+        Just("4294967296"),
+        Just(":-"),
     ];
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -338,8 +357,31 @@ fn value() -> impl Strategy<Value = Value> {
         word.clone().prop_map(Value::from),
     ];
     let names = prop::sample::select(vec![
-        "task", "step", "hunk", "hunks", "file", "all", "gate", "answer", "words", "revision", "from", "to", "upto",
-        "number", "path", "uri", "line", "last", "lines", "range", "references", "problem", "problems", "states", "x",
+        "task",
+        "step",
+        "hunk",
+        "hunks",
+        "file",
+        "all",
+        "gate",
+        "answer",
+        "words",
+        "revision",
+        "from",
+        "to",
+        "upto",
+        "number",
+        "path",
+        "uri",
+        "line",
+        "last",
+        "lines",
+        "range",
+        "references",
+        "problem",
+        "problems",
+        "states",
+        "x",
     ]);
     leaf.prop_recursive(3, 24, 6, move |inner| {
         prop_oneof![
@@ -356,7 +398,7 @@ proptest! {
     #[test]
     fn no_arguments_panic(which in any::<prop::sample::Index>(), values in prop::collection::vec(value(), 0..5)) {
         let rows: Vec<&str> = ACTIONS.iter().filter_map(|row| row.lsp).collect();
-        prop_assert!(!told(which.get(&rows), &values).is_empty());
+        prop_assert!(!told(*which.get(&rows), &values).is_empty());
     }
 
     #[test]
