@@ -68,6 +68,8 @@ pub struct Given {
     pub tools: bool,
     /// The hunks are changes that are offered for a plan document.
     pub plan: bool,
+    /// A revision that is offered is not wanted.
+    pub decline: bool,
     /// Words.
     pub words: Option<String>,
 }
@@ -268,7 +270,8 @@ fn told_apart(words: Vec<String>, row: &Row, known: &Known<'_>, given: &mut Give
         return Ok(());
     }
     // At a gate and with hunks they are a remark or a reason.
-    if has(Word::Words) || has(Word::MaybeWords) || has(Word::Verdict) {
+    let reason = row.switches.iter().any(|switch| switch.name == "reason" || switch.name == "comment");
+    if has(Word::Words) || has(Word::MaybeWords) || reason {
         return put_words(given, others.join(" "));
     }
     Err(format!("`{}` is one word too many", cut(&others.join(" "))))
@@ -370,6 +373,7 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
             "states" => given.states = flag()?,
             "tools" => given.tools = flag()?,
             "plan" => given.plan = flag()?,
+            "decline" => given.decline = flag()?,
             _ => return Err(format!("nothing is known of `{}`", cut(name))),
         }
     }
