@@ -52,7 +52,13 @@ pub(super) struct Reads {
 
 impl Reads {
     pub(super) fn new(world: Arc<World>, pages: Arc<Pages>) -> Self {
-        Self { world, pages, listing: Mutex::default(), walking: tokio::sync::Mutex::default(), approved: Mutex::default() }
+        Self {
+            world,
+            pages,
+            listing: Mutex::default(),
+            walking: tokio::sync::Mutex::default(),
+            approved: Mutex::default(),
+        }
     }
 
     /// Where pages go through.

@@ -21,6 +21,7 @@ mod planner;
 mod processes;
 mod readme;
 mod rights;
+mod small;
 mod terminal;
 mod tidy;
 mod tour;
