@@ -130,7 +130,7 @@ impl Reads {
                 // Nobody waits for a walk that most likely finds the same.
                 let own = self.clone();
                 tokio::spawn(async move {
-                    if own.walking.try_lock().is_ok() {
+                    if let Ok(_one_at_a_time) = own.walking.try_lock() {
                         own.walk().await;
                     }
                 });

@@ -278,27 +278,3 @@ async fn views_for_editors_survive_the_wire() {
         assert_eq!(serde_json::from_str::<View>(&line).unwrap(), view, "{line}");
     }
 }
-
-#[tokio::test]
-async fn zz_measure() {
-    let house = House::new(None).await;
-    for n in 0..10_000 {
-        house.workspace.change_behind(
-            &at(&format!("src/m{}/f{n}.rs", n % 100)),
-            crate::domain::change::Entry::File { text: "fn x() {}\n".into(), mode: 0o644 },
-        );
-    }
-    let mut text = "# T\n\nGoal.\n\n## Contract\n\n- scope: `src/**`\n- accept: `cargo check`\n\n## Steps\n".to_owned();
-    for n in 0..200 {
-        text.push_str(&format!(
-            "\n### s{n}: Do it {n}\n\n- edit: `src/m{}/f{n}.rs`\n- check: `cargo check`\n\nDo this.\n",
-            n % 100
-        ));
-    }
-    for _ in 0..5 {
-        let begun = std::time::Instant::now();
-        let view = house.ask(Query::Compile { task: None, text: text.clone() }).await;
-        let View::Compiled(view) = view else { panic!() };
-        println!("MEASURE {:?} {}", begun.elapsed(), view.problems.len());
-    }
-}
