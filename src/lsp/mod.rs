@@ -11,6 +11,7 @@ mod facts;
 mod gate;
 pub mod ground;
 mod methods;
+mod plan_doc;
 mod session;
 pub mod views;
 
