@@ -73,7 +73,6 @@ fn a_gate_comes_with_the_commands_that_answer_it() {
         planwright gate k3xf g1 allow --for-plan  and do not ask again for this command under this revision
         planwright gate k3xf g1 deny              do not run it
     used      3600 tokens (0 cached) in 3 turns
-    page      /w/.planwright/tasks/k3xf/task.md
     ");
 }
 
@@ -222,7 +221,7 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     |something else
      }
 
-    hunks     2 pending, 0 accepted, 1 rejected
+    hunks     2 pending (1 touched), 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all
     ");
 }

@@ -5,5 +5,7 @@ mod goals;
 mod hands;
 mod lapsed;
 mod mortal;
+mod offers;
+mod open;
 mod scene;
 mod twin;
