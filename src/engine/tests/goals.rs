@@ -11,10 +11,11 @@ use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
 use crate::testing::clock::ManualClock;
 use crate::testing::memory_arena::{Answer, MemoryArena};
+use crate::testing::memory_documents::MemoryDocuments;
 use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::script::{Script, Turn};
-use crate::workspace::NoDocuments;
+
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +74,7 @@ impl House {
             store: Arc::new(MemoryStore::new()),
             workspace: Arc::new(workspace.clone()),
             disk: Arc::new(workspace.clone()),
-            documents: Arc::new(NoDocuments),
+            documents: Arc::new(MemoryDocuments::new()),
             syntax: Arc::new(TreeSitter::with_index(index)),
             model,
             arena: Arc::new(arena),
