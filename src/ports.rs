@@ -211,6 +211,11 @@ pub trait Workspace: Send + Sync {
     fn resolved<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, WorkspacePath> {
         Box::pin(std::future::ready(path.clone()))
     }
+    /// Somebody else is in the middle of changing many files (git, while it holds its index): what stands there now is
+    /// no state that anybody wanted.
+    fn moving(&self) -> Fut<'_, bool> {
+        Box::pin(std::future::ready(false))
+    }
     /// Replaces `before` by `after`, or touches nothing. The displaced bytes are compared after the exchange, so that
     /// what somebody saved in between is not lost.
     fn write<'a>(
@@ -459,7 +464,8 @@ pub trait Documents: Send + Sync {
     fn end(&self, session: SessionId);
     /// Takes an event in: text, version, and the spots of what is watched at this path.
     fn tell(&self, session: SessionId, event: DocumentEvent);
-    /// Hears of every event from now on.
+    /// Hears of every document that is open, as if it were opened now, then of every event: none is left out in between
+    /// and none told twice.
     fn listen(&self, listener: Listener);
     /// A document as one session has it.
     fn of(&self, session: SessionId, path: &WorkspacePath) -> Option<Document>;

@@ -3,8 +3,8 @@
 //! Invariant: the approve command names the revision that the text shown is. Absent: compiling; the page brings its
 //! problems with it.
 
-use super::Dossier;
-use super::view::{ProblemView, QuestionView, ShowView};
+use super::view::{Choice, ProblemView, QuestionView, ShowView};
+use super::{Dossier, page};
 use crate::domain::problem::Severity;
 
 /// What a person reads before approving.
@@ -35,7 +35,12 @@ pub fn view(dossier: &Dossier) -> ShowView {
     let broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let is_approved = revision.is_some() && revision.as_ref() == approved;
     let open = !broken && !is_approved && path.is_some() && !dossier.task.is_over();
+    let offered = dossier.offered.as_ref().zip(revision.as_ref()).map(|((offered, _), here)| {
+        let command = format!("planwright compare {id} r{} r{}", here.number, offered.number);
+        (offered.clone(), Choice { command, means: format!("what {offered} would change") })
+    });
     ShowView {
+        offered,
         approve: revision
             .as_ref()
             .filter(|_| open)
@@ -45,6 +50,7 @@ pub fn view(dossier: &Dossier) -> ShowView {
         questions: questions(id.as_str(), &text),
         text: text.to_string(),
         path,
+        page: page::beside(dossier, page::TASK),
         revision,
         contract,
         problems,

@@ -232,6 +232,12 @@ fn plain(recorded: &Recorded) -> Option<Row> {
             ..task("the plan document was edited".to_owned())
         },
         Event::Restored => task("the plan document says again what was approved".to_owned()),
+        Event::Offered { revision } => task(format!("{revision} is offered; an editor has the document open")),
+        Event::OfferEnded { revision, taken: true, .. } => task(format!("the document says {revision}")),
+        Event::OfferEnded { revision, taken: false, actor } => {
+            let who = actor.as_ref().map(|actor| format!(" by {}", by(actor))).unwrap_or_default();
+            task(format!("{revision} declined{who}"))
+        }
         Event::HunkDecided { hunk, path, decision, actor, .. } => {
             let (what, why) = match decision {
                 Decision::Accept => ("accepted", None),
@@ -305,4 +311,24 @@ fn closed(recorded: &Recorded, ending: &Ending) -> Row {
         Ending::Abandoned { actor } => (format!("abandoned by {}", by(actor)), None),
     };
     Row { why, ..of_task(recorded, what, RowClass::State) }
+}
+
+/// Since the opening: minutes, seconds and tenths; from an hour on hours too.
+pub fn clock(millis: u64) -> String {
+    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
+    let (seconds, tenths) = (millis / 1_000 % 60, millis / 100 % 10);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}.{tenths}")
+    } else {
+        format!("{minutes}:{seconds:02}.{tenths}")
+    }
+}
+
+/// How long something took.
+pub fn span(millis: u64) -> String {
+    match millis {
+        0..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{}.{} s", millis / 1_000, millis / 100 % 10),
+        _ => clock(millis),
+    }
 }

@@ -6,7 +6,7 @@
 use super::case::{Case, Drive};
 use super::handle::Asked;
 use super::owner::Owner;
-use super::{approval, opening, recover, review};
+use super::{approval, opening, recover, review, small};
 use crate::domain::ids::*;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::{decide, refuse};
@@ -35,13 +35,22 @@ impl Owner {
                 self.review(order, actor, answer).await;
                 return;
             }
+            Action::Small { goal, focus } => small::change(self, actor, goal.clone(), focus.as_deref()).await,
+            Action::AskQuestion { goal } => small::ask(self, actor, goal.clone()).await,
             Action::Plan { goal, document } => opening::open(self, actor, goal.clone(), document.clone()).await,
             Action::Approve { task, revision, upto } => match self.which(task, "approve") {
                 Ok(id) => approval::approve(self, &id, actor, revision, upto.clone()).await,
                 Err(refusal) => Err(refusal),
             },
             Action::Answer { task, question, words } => match self.which(task, "answer") {
-                Ok(id) => opening::answer(self, &id, actor, *question, words).await,
+                Ok(id) => match opening::answer(self, &id, actor, *question, words).await {
+                    Ok((rewrite, then)) => return self.rewrite(&id, rewrite, then, answer).await,
+                    Err(refusal) => Err(refusal),
+                },
+                Err(refusal) => Err(refusal),
+            },
+            Action::Offer { task, take } => match self.which(task, "show") {
+                Ok(id) => return self.decide_offer(&id, actor, *take, answer).await,
                 Err(refusal) => Err(refusal),
             },
             Action::Run { task }
@@ -67,7 +76,7 @@ impl Owner {
     }
 
     /// An action that the domain decides from the state alone.
-    async fn simple(&mut self, id: &TaskId, actor: Actor, action: &Action) -> Result<Reply, Refusal> {
+    pub(super) async fn simple(&mut self, id: &TaskId, actor: Actor, action: &Action) -> Result<Reply, Refusal> {
         self.read_page(id).await;
         let Some(case) = self.cases.get(id) else { return Err(missing(id)) };
         let events = decide(&case.task, case.plan.as_deref(), &actor, action)?;
@@ -111,8 +120,11 @@ impl Owner {
             }
             Action::Gate { .. } => "noted".to_owned(),
             Action::Plan { .. }
+            | Action::Small { .. }
+            | Action::AskQuestion { .. }
             | Action::Approve { .. }
             | Action::Answer { .. }
+            | Action::Offer { .. }
             | Action::Accept { .. }
             | Action::Reject { .. }
             | Action::Undo { .. } => String::new(),

@@ -3,13 +3,17 @@
 //! Invariant: nothing but this loop changes a case, and a case changes only by events that the store has taken.
 //! Absent: waiting for a person, a model or a process; those are work, spawned beside the loop.
 
+use super::carry;
 use super::case::{Case, Drive, Live};
 use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
+use super::reads::Reads;
+use super::refresh::{self, Stale};
 use super::work::{Halt, Run};
 use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
+use crate::domain::change::FileChange;
 use crate::domain::ids::*;
 use crate::domain::task::action::RefusalKind;
 use crate::domain::task::budget;
@@ -18,7 +22,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
 use crate::ports::{Durability, StoreFault};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -27,6 +31,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 pub struct Running {
     /// What the rest of the program holds.
     pub handle: EngineHandle,
+    reads: Arc<Reads>,
     inbox: mpsc::UnboundedSender<Input>,
     owner: tokio::task::JoinHandle<()>,
 }
@@ -43,8 +48,9 @@ impl Running {
 
     /// Tells that files changed; for the watcher.
     pub fn changed(&self) -> impl Fn(Vec<WorkspacePath>) + Send + Sync + 'static {
-        let inbox = self.inbox.clone();
+        let (inbox, reads) = (self.inbox.clone(), self.reads.clone());
         move |paths| {
+            reads.changed(&paths);
             let _gone_engine_needs_nothing = inbox.send(Input::Changed(paths));
         }
     }
@@ -64,6 +70,10 @@ pub(super) struct Owner {
     due: Option<Time>,
     /// What a person should know of this start.
     remarks: Vec<String>,
+    /// What open documents carry the spots of.
+    pub(super) watched: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>>,
+    /// Decisions that wait for the one that is being carried out.
+    pub(super) waiting: BTreeMap<TaskId, VecDeque<review::Waiting>>,
 }
 
 /// Lines of progress that wait for a slow reader before the oldest are dropped.
@@ -88,7 +98,13 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         serial: 0,
         due: None,
         remarks: Vec::new(),
+        watched: BTreeMap::new(),
+        waiting: BTreeMap::new(),
     };
+    let changed = inbox.clone();
+    refresh::follow(owner.world.documents.as_ref(), owner.world.clock.clone(), move |paths| {
+        changed.send(Input::Changed(paths)).is_ok()
+    });
     owner.remarks.clone_from(&owner.world.remarks);
     for id in owner.world.store.tasks().await? {
         let case = match Case::load(&owner.world, &id).await {
@@ -116,9 +132,10 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let handle = EngineHandle::new(asked, seen, updates).with_payloads(owner.world.store.clone());
+    let reads = Arc::new(Reads::new(owner.world.clone()));
+    let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone());
     let task = tokio::spawn(owner.run(inputs, asks));
-    Ok(Running { handle, inbox, owner: task })
+    Ok(Running { handle, reads, inbox, owner: task })
 }
 
 impl Owner {
@@ -176,16 +193,15 @@ impl Owner {
             }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
             Input::Decided { ticket, halt, result, answer } => {
+                let task = ticket.task.clone();
                 self.returned(ticket, halt).await;
                 // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
+                self.next_decision(&task).await;
             }
-            Input::Changed(paths) => {
-                for case in self.cases.values_mut() {
-                    case.stale |= case.has_hunks_in(&paths);
-                }
-            }
+            Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
+            Input::Changed(paths) => self.changed(&paths).await,
             Input::Tick => {
                 self.due = None;
                 for id in self.order.clone() {
@@ -298,7 +314,9 @@ impl Owner {
             return;
         }
         case.live.remove(&ticket.work);
-        case.stale = true;
+        if ticket.work != Work::Review {
+            case.stale.add(Stale::all());
+        }
         let attempt = case.task.attempt(&ticket.work);
         match halt {
             Some(Halt::Diverged) => {
@@ -331,6 +349,9 @@ impl Owner {
             for live in std::mem::take(&mut case.live).into_values() {
                 live.handle.abort();
             }
+        }
+        for waiting in self.waiting.remove(id).unwrap_or_default() {
+            waiting.refuse(super::actions::broken(fault.clone()));
         }
     }
 
@@ -486,8 +507,8 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let review::Order { files, said, answer } = order;
-        let writing = tokio::spawn(review::run(run, files, said));
+        let review::Order { files, said, client, answer } = order;
+        let writing = tokio::spawn(carry::run(run, files, said, client));
         let handle = writing.abort_handle();
         tokio::spawn(async move {
             let (result, halt) = match writing.await {
@@ -544,6 +565,7 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
+        self.watch_documents();
         let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }

@@ -11,8 +11,9 @@ mod facts;
 mod gate;
 pub mod ground;
 mod methods;
+mod plan_doc;
 mod session;
-mod views;
+pub mod views;
 
 pub use client::{Client, Unanswered};
 pub use editor::SessionEditor;

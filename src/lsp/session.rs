@@ -7,6 +7,8 @@ use super::client::Client;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
+use super::plan_doc::Plans;
+use super::views::Views;
 use crate::desk::Desk;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::task::action::Actor;
@@ -32,6 +34,8 @@ pub struct Session {
     place: watch::Sender<Option<Arc<dyn Place>>>,
     open: Mutex<OpenUris>,
     acts: watch::Sender<Acts>,
+    views: Views,
+    plans: Plans,
 }
 
 /// Which URIs the client has open.
@@ -66,6 +70,8 @@ impl Session {
             place: watch::Sender::default(),
             open: Mutex::default(),
             acts: watch::Sender::default(),
+            views: Views::default(),
+            plans: Plans::default(),
         })
     }
 
@@ -109,6 +115,16 @@ impl Session {
     /// In what the client counts columns.
     pub fn encoding(&self) -> Encoding {
         self.facts.get().map_or(Encoding::Utf16, |facts| facts.encoding)
+    }
+
+    /// What is shown without being asked for: where other parts hand in what they have to say of a file.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// The plan documents that are open here, compiled.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     /// The open documents of this process.

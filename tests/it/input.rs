@@ -125,13 +125,14 @@ fn every_action_answers_in_json() {
     let full = project();
     let task = full.approved("Rename total", PLAN);
     full.run(&["run", &task]).exits(3);
-    for row in ACTIONS.iter().filter(|row| row.verb != Verb::Tour) {
+    let words = ACTIONS.iter().filter(|row| row.verb != Verb::Tour).filter_map(|row| row.terminal);
+    for word in words {
         for project in [&empty, &full] {
-            let plain = project.run(&[row.terminal, "--json"]);
+            let plain = project.run(&[word, "--json"]);
             assert!(plain.code.is_some(), "{plain:?}");
             let json = plain.json();
             let failed = json.get("error").is_some();
-            assert_eq!(failed, plain.code != Some(0) && json.get("view").is_none(), "{} {plain:?}", row.terminal);
+            assert_eq!(failed, plain.code != Some(0) && json.get("view").is_none(), "{word} {plain:?}");
         }
     }
     let one = ["schema", "plan", "--json"];

@@ -21,9 +21,17 @@ pub fn show(paper: &mut Paper, view: &ShowView) {
         }
         None => paper.field("document", Tone::Warn, "no plan is written yet"),
     };
+    if let Some(page) = &view.page {
+        paper.field("page", Tone::Faint, &page.display().to_string());
+    }
     if let Some(revision) = &view.revision {
         let approved = if view.approved { ", approved" } else { ", not approved" };
         paper.field("revision", Tone::Plain, &format!("{revision}{approved}"));
+    }
+    if let Some((offered, compare)) = &view.offered {
+        paper.field("offered", Tone::Warn, &format!("{offered}, by the agent; an editor had the document open"));
+        paper.next(&compare.command, &compare.means);
+        paper.next(&format!("planwright take-revision {}", view.task), "put it into the document, or --decline it");
     }
     if !view.contract.is_empty() {
         paper.put(Tone::Strong, "what it means").end();

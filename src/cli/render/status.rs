@@ -30,6 +30,10 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
     paper.put(Tone::Strong, view.task.as_str()).put(Tone::Plain, "  ").put(tone(&view.state), &view.words);
     paper.put(Tone::Plain, &format!("  {}", view.goal.words)).end();
     why(paper, view);
+    for answer in &view.answers {
+        paper.field("answer", Tone::Strong, answer.step.as_str());
+        paper.block("  ", Tone::Plain, &answer.text);
+    }
     plan(paper, view);
     let width = view.steps.iter().map(|step| step.step.as_str().chars().count()).max().unwrap_or(0);
     for step in &view.steps {
@@ -64,6 +68,9 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
         let used =
             format!("{} tokens ({} cached) in {} turns", view.spend.tokens(), view.spend.cached, view.spend.turns);
         paper.field("used", Tone::Faint, &used);
+    }
+    if let Some(page) = &view.page {
+        paper.field("page", Tone::Faint, &page.display().to_string());
     }
     if view.gates.is_empty() && view.failures.is_empty() && !view.next.is_empty() {
         paper.put(Tone::Strong, "next").end();
@@ -124,13 +131,10 @@ fn plan(paper: &mut Paper, view: &StatusView) {
 
 fn hunks(paper: &mut Paper, view: &StatusView) {
     let counts = &view.hunks;
-    if counts.pending + counts.accepted + counts.rejected + counts.touched == 0 {
+    if counts.pending + counts.accepted + counts.rejected + counts.touched + counts.unsaved == 0 {
         return;
     }
-    let touched = if counts.touched > 0 { format!(" ({} touched)", counts.touched) } else { String::new() };
-    let said =
-        format!("{} pending{touched}, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected);
-    paper.field("hunks", Tone::Plain, &said);
+    paper.field("hunks", Tone::Plain, &super::review::counts(counts));
 }
 
 /// What was tried, what was seen, what can be done (B11).

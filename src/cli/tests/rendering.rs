@@ -218,7 +218,7 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     |something else
      }
 
-    hunks     2 pending, 0 accepted, 1 rejected
+    hunks     2 pending (1 touched), 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all
     ");
 }
@@ -319,7 +319,7 @@ fn no_view_lets_an_escape_through() {
         Query::Preview { task: only(), work: None },
     ] {
         let text = shown(vec![evil_task()], query.clone());
-        let obeyed: Vec<char> = text.chars().filter(|c| render::sanitize::is_obeyed(*c)).collect();
+        let obeyed: Vec<char> = text.chars().filter(|c| crate::domain::text::sanitize::is_obeyed(*c)).collect();
         assert!(obeyed.is_empty(), "{query:?}: {obeyed:?}");
     }
 }
