@@ -21,6 +21,11 @@ impl Backend {
         Self { session }
     }
 
+    /// Whose methods these are.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
     /// tower-lsp has no method of its own for it.
     pub async fn work_done_progress_cancel(&self, params: WorkDoneProgressCancelParams) {
         methods::work_done_progress_cancel::handle(&self.session, params).await;
