@@ -181,7 +181,7 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             [from, to] => Ok(Errand::Read(Query::Compare { task, from: Some(*from), to: Some(*to) })),
             [..] => Err(misuse("two revisions at most".to_owned())),
         },
-        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => {
+        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp => {
             Err(misuse("this action is served without an engine".to_owned()))
         }
     }

@@ -32,6 +32,29 @@ impl Backend {
     }
 }
 
+#[cfg(any(test, feature = "testing"))]
+impl Backend {
+    /// See `methods::probe`.
+    pub async fn test_panics(&self) -> Result<Value> {
+        methods::probe::panics(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_waits(&self) -> Result<Value> {
+        methods::probe::waits(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_asks(&self) -> Result<Value> {
+        methods::probe::asks(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_floods(&self) -> Result<Value> {
+        methods::probe::floods(&self.session).await
+    }
+}
+
 #[async_trait]
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {

@@ -47,9 +47,15 @@ where
     O: AsyncWrite + Send + 'static,
 {
     let (ending, said) = (Ending::new(), Arc::new(OnceLock::new()));
-    let (service, socket) = LspService::build(|wire| Backend::new(Session::new(wire, said.clone(), ground)))
-        .custom_method("window/workDoneProgress/cancel", Backend::work_done_progress_cancel)
-        .finish();
+    let service = LspService::build(|wire| Backend::new(Session::new(wire, said.clone(), ground)))
+        .custom_method("window/workDoneProgress/cancel", Backend::work_done_progress_cancel);
+    #[cfg(any(test, feature = "testing"))]
+    let service = service
+        .custom_method("planwright/test/panics", Backend::test_panics)
+        .custom_method("planwright/test/waits", Backend::test_waits)
+        .custom_method("planwright/test/asks", Backend::test_asks)
+        .custom_method("planwright/test/floods", Backend::test_floods);
+    let (service, socket) = service.finish();
     let session = service.inner().session().clone();
     let (output, writing) = Queued::new(writer, ending.clone());
     let server = Server::new(Watched::new(reader, ending.clone()), output, socket).concurrency_level(HANDLERS);

@@ -15,6 +15,7 @@ mod temporary;
 mod watch;
 mod write;
 
+pub use binding::root_of;
 pub use disk::{Disk, LIMIT, OpenError};
 pub use watch::{Changes, watch};
 
