@@ -50,6 +50,11 @@ impl Backend {
     }
 
     /// The same.
+    pub async fn test_unknown(&self) -> Result<Value> {
+        methods::probe::unknown(&self.session).await
+    }
+
+    /// The same.
     pub async fn test_floods(&self) -> Result<Value> {
         methods::probe::floods(&self.session).await
     }

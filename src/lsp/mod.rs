@@ -17,6 +17,9 @@ mod resume;
 mod session;
 mod views;
 
+#[cfg(test)]
+mod tests;
+
 pub use client::{Answer, Client, PATIENCE, Progress, Unanswered};
 pub use editor::SessionEditor;
 pub use facts::ClientFacts;
@@ -54,6 +57,7 @@ where
         .custom_method("planwright/test/panics", Backend::test_panics)
         .custom_method("planwright/test/waits", Backend::test_waits)
         .custom_method("planwright/test/asks", Backend::test_asks)
+        .custom_method("planwright/test/unknown", Backend::test_unknown)
         .custom_method("planwright/test/floods", Backend::test_floods);
     let (service, socket) = service.finish();
     let session = service.inner().session().clone();

@@ -44,7 +44,7 @@ pub async fn run(session: Arc<Session>, place: Arc<dyn Place>, begun: Instant) {
     }
 }
 
-fn counts(acts: Acts) -> bool {
+pub(super) fn counts(acts: Acts) -> bool {
     acts.acted && (acts.for_work || !acts.for_git)
 }
 

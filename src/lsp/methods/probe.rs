@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::WorkspaceEdit;
+use tower_lsp::lsp_types::request::InlayHintRefreshRequest;
 
 /// Panics.
 pub async fn panics(_: &Arc<Session>) -> Result<Value> {
@@ -25,6 +26,14 @@ pub async fn asks(session: &Arc<Session>) -> Result<Value> {
     let asked = session.client().apply_edit("a test", WorkspaceEdit::default(), Duration::from_millis(100));
     Ok(match asked.await {
         Ok(said) => Value::Bool(said.applied),
+        Err(unanswered) => Value::String(unanswered.to_string()),
+    })
+}
+
+/// Asks for what not every client knows.
+pub async fn unknown(session: &Arc<Session>) -> Result<Value> {
+    Ok(match session.client().ask::<InlayHintRefreshRequest>((), Duration::from_secs(5)).await {
+        Ok(()) => Value::Null,
         Err(unanswered) => Value::String(unanswered.to_string()),
     })
 }

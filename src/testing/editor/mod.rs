@@ -8,11 +8,13 @@
 mod ground;
 mod mirror;
 mod profile;
+mod told;
 mod wire;
 
 pub use ground::{Shared, TestGround, TestPort};
 pub use mirror::{Mirror, Text};
 pub use profile::{Edits, Profile, Stale, Tells};
+pub use told::Told;
 pub use wire::{frame, read_frame};
 
 use crate::lsp::Ground;
