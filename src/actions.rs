@@ -11,6 +11,9 @@ use Word::*;
 #[allow(missing_docs, reason = "each is the row of its name")]
 pub enum Verb {
     Plan,
+    Change,
+    Fix,
+    Ask,
     Show,
     Approve,
     Run,
@@ -31,6 +34,8 @@ pub enum Verb {
     Reject,
     Undo,
     Review,
+    NextHunk,
+    PreviousHunk,
     Tasks,
     Status,
     Timeline,
@@ -64,6 +69,8 @@ pub enum Word {
     MaybeNumber,
     /// Up to two revisions, `r2` or `r2-9f2c81d04a7e`.
     Revisions,
+    /// A file with a line or lines.
+    Place,
     /// Words, quoted.
     Words,
     /// Words, quoted, or nothing.
@@ -85,6 +92,7 @@ impl Word {
             Hunks => "[HUNK…]",
             MaybeNumber => "[NUMBER]",
             Revisions => "[FROM] [TO]",
+            Place => "FILE:LINE[-LINE]",
             Words => "\"WORDS\"",
             MaybeWords => "[\"WORDS\"]",
             SchemaName => "plan|config|tools",
@@ -120,8 +128,8 @@ pub struct Row {
     pub verb: Verb,
     /// The last part of the language server's command id, `planwright.…`; absent where only a terminal has it.
     pub lsp: Option<&'static str>,
-    /// The word in a terminal.
-    pub terminal: &'static str,
+    /// The word in a terminal; absent where only an editor has it.
+    pub terminal: Option<&'static str>,
     /// What it takes, in order.
     pub words: &'static [Word],
     /// Its options, besides `--json`.
@@ -151,6 +159,7 @@ impl Row {
 
 const TIMEOUT: Switch =
     option("timeout", "T", "stop after so long (90s, 15m, 2h) and leave a task that can be resumed");
+const YES: Switch = switch("yes", "without asking, and where nobody can be asked");
 const FILE: Switch = option("file", "FILE", "all pending hunks of a file");
 const STEP: Switch = option("step", "STEP", "all pending hunks of a step");
 const COMMENT: Switch = option("comment", "WORDS", "a remark that reaches the next request");
@@ -160,7 +169,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Plan,
         lsp: Some("plan"),
-        terminal: "plan",
+        terminal: Some("plan"),
         words: &[Words],
         switches: &[
             option("at", "FILE[:LINE[-LINE]]", "the place that the goal is about"),
@@ -176,9 +185,36 @@ pub const ACTIONS: &[Row] = &[
         ],
     },
     Row {
+        verb: Verb::Change,
+        lsp: Some("changeItem"),
+        terminal: Some("change"),
+        words: &[Place, Words],
+        switches: &[YES, TIMEOUT],
+        help: "change the item at a line: one step that writes only that file, approved and run by this",
+        examples: &["src/net/client.rs:40 \"retry three times\""],
+    },
+    Row {
+        verb: Verb::Fix,
+        lsp: Some("fixProblem"),
+        terminal: Some("fix"),
+        words: &[Place, MaybeWords],
+        switches: &[YES, TIMEOUT],
+        help: "fix the problem at a line, in the same way; without words the one that the project's check reports",
+        examples: &["src/net/client.rs:40", "src/net/client.rs:40 \"the name is not imported\""],
+    },
+    Row {
+        verb: Verb::Ask,
+        lsp: Some("ask"),
+        terminal: Some("ask"),
+        words: &[Words],
+        switches: &[option("at", "FILE[:LINE[-LINE]]", "the place that the question is about"), TIMEOUT],
+        help: "answer a question about the code; it is read, and nothing changes",
+        examples: &["\"who calls send?\" --at src/net/client.rs:40"],
+    },
+    Row {
         verb: Verb::Show,
         lsp: Some("openPlan"),
-        terminal: "show",
+        terminal: Some("show"),
         words: &[Task],
         switches: &[],
         help: "the plan, and what it would change, run and ask",
@@ -187,7 +223,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Approve,
         lsp: Some("approve"),
-        terminal: "approve",
+        terminal: Some("approve"),
         words: &[Task],
         switches: &[
             option("revision", "REVISION", "exactly this revision, as `show` names it"),
@@ -200,7 +236,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Run,
         lsp: Some("run"),
-        terminal: "run",
+        terminal: Some("run"),
         words: &[Task],
         switches: &[TIMEOUT],
         help: "run an approved task until it waits for a person or ends",
@@ -209,7 +245,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Pause,
         lsp: Some("pause"),
-        terminal: "pause",
+        terminal: Some("pause"),
         words: &[Task],
         switches: &[],
         help: "let finish what runs, start nothing new",
@@ -218,7 +254,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Resume,
         lsp: Some("resume"),
-        terminal: "resume",
+        terminal: Some("resume"),
         words: &[Task],
         switches: &[TIMEOUT],
         help: "go on with a task that was paused or whose process ended, and stay with it",
@@ -227,7 +263,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Cancel,
         lsp: Some("cancel"),
-        terminal: "cancel",
+        terminal: Some("cancel"),
         words: &[Task],
         switches: &[],
         help: "end what is in flight, and pause",
@@ -236,7 +272,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Abandon,
         lsp: Some("abandon"),
-        terminal: "abandon",
+        terminal: Some("abandon"),
         words: &[Task],
         switches: &[],
         help: "end the task; accepted hunks stay",
@@ -245,7 +281,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Retry,
         lsp: Some("retry"),
-        terminal: "retry",
+        terminal: Some("retry"),
         words: &[Task, MaybeStep],
         switches: &[TIMEOUT],
         help: "a new attempt of a step that failed, and stay with it",
@@ -254,7 +290,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Skip,
         lsp: Some("skip"),
-        terminal: "skip",
+        terminal: Some("skip"),
         words: &[Task, Step],
         switches: &[],
         help: "do without a step",
@@ -263,7 +299,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::TakeOver,
         lsp: Some("takeOver"),
-        terminal: "take-over",
+        terminal: Some("take-over"),
         words: &[Task, Step],
         switches: &[],
         help: "do a step by hand; it waits for mark-done",
@@ -272,7 +308,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::MarkDone,
         lsp: Some("markDone"),
-        terminal: "mark-done",
+        terminal: Some("mark-done"),
         words: &[Task, Step],
         switches: &[],
         help: "say that a step is done by hand; it counts as not verified",
@@ -281,7 +317,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Say,
         lsp: Some("say"),
-        terminal: "say",
+        terminal: Some("say"),
         words: &[Task, Words],
         switches: &[option("step", "STEP", "for this step only")],
         help: "an instruction that reaches the next request",
@@ -290,7 +326,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Revise,
         lsp: Some("revise"),
-        terminal: "revise",
+        terminal: Some("revise"),
         words: &[Task, Words],
         switches: &[],
         help: "change the plan in words",
@@ -299,7 +335,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Replan,
         lsp: Some("replan"),
-        terminal: "replan",
+        terminal: Some("replan"),
         words: &[Task, MaybeWords],
         switches: &[],
         help: "plan again against the workspace as it is",
@@ -308,7 +344,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Gate,
         lsp: Some("gate"),
-        terminal: "gate",
+        terminal: Some("gate"),
         words: &[Task, MaybeGate, Verdict],
         switches: &[COMMENT, switch("for-plan", "with allow: do not ask again for this command under this revision")],
         help: "decide a gate",
@@ -317,7 +353,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Answer,
         lsp: Some("answer"),
-        terminal: "answer",
+        terminal: Some("answer"),
         words: &[Task, MaybeNumber, Words],
         switches: &[],
         help: "answer a question of the planner",
@@ -326,7 +362,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Accept,
         lsp: Some("accept"),
-        terminal: "accept",
+        terminal: Some("accept"),
         words: &[Task, Hunks],
         switches: &[FILE, STEP, switch("all", "all pending hunks, but for uncertain ones")],
         help: "put hunks into your files",
@@ -335,7 +371,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Reject,
         lsp: Some("reject"),
-        terminal: "reject",
+        terminal: Some("reject"),
         words: &[Task, Hunks],
         switches: &[
             FILE,
@@ -349,7 +385,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Undo,
         lsp: Some("undo"),
-        terminal: "undo",
+        terminal: Some("undo"),
         words: &[Task, Hunks],
         switches: &[FILE, STEP, switch("all", "the last decision only, as without a target")],
         help: "take decisions back; without a target the last one",
@@ -358,16 +394,34 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Review,
         lsp: Some("openReview"),
-        terminal: "review",
+        terminal: Some("review"),
         words: &[Task],
         switches: &[switch("all", "rejected hunks too")],
         help: "go through the hunks one by one; without a terminal, list them",
         examples: &["", "--json"],
     },
     Row {
+        verb: Verb::NextHunk,
+        lsp: Some("nextHunk"),
+        terminal: None,
+        words: &[],
+        switches: &[],
+        help: "go to the next hunk that waits for a decision",
+        examples: &[],
+    },
+    Row {
+        verb: Verb::PreviousHunk,
+        lsp: Some("previousHunk"),
+        terminal: None,
+        words: &[],
+        switches: &[],
+        help: "go to the one before",
+        examples: &[],
+    },
+    Row {
         verb: Verb::Tasks,
         lsp: Some("tasks"),
-        terminal: "tasks",
+        terminal: Some("tasks"),
         words: &[],
         switches: &[],
         help: "all tasks of this workspace",
@@ -376,7 +430,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Status,
         lsp: Some("status"),
-        terminal: "status",
+        terminal: Some("status"),
         words: &[Task],
         switches: &[],
         help: "where a task stands, what it waits for, and what can be done",
@@ -385,7 +439,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Timeline,
         lsp: Some("openTimeline"),
-        terminal: "timeline",
+        terminal: Some("timeline"),
         words: &[Task],
         switches: &[
             switch("states", "only where a state changed"),
@@ -397,7 +451,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Preview,
         lsp: Some("preview"),
-        terminal: "preview",
+        terminal: Some("preview"),
         words: &[Task, MaybeWork],
         switches: &[],
         help: "what the model was sent last",
@@ -406,7 +460,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Compare,
         lsp: Some("compare"),
-        terminal: "compare",
+        terminal: Some("compare"),
         words: &[Task, Revisions],
         switches: &[],
         help: "two revisions of the plan side by side",
@@ -415,7 +469,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Schema,
         lsp: Some("schema"),
-        terminal: "schema",
+        terminal: Some("schema"),
         words: &[SchemaName],
         switches: &[],
         help: "the JSON schema of plans, of the configuration, or of the tools' arguments",
@@ -424,7 +478,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Doctor,
         lsp: Some("doctor"),
-        terminal: "doctor",
+        terminal: Some("doctor"),
         words: &[],
         switches: &[switch("end-host", "end the process that holds this workspace, and its commands")],
         help: "what planwright found here: model, isolation, configuration and its origins",
@@ -433,7 +487,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Clean,
         lsp: Some("clean"),
-        terminal: "clean",
+        terminal: Some("clean"),
         words: &[],
         switches: &[switch("yes", "remove it all")],
         help: "say what planwright keeps where, and remove it on --yes",
@@ -442,7 +496,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Tour,
         lsp: None,
-        terminal: "tour",
+        terminal: Some("tour"),
         words: &[],
         switches: &[option("unpack", "DIR", "only write the sample project into a new folder, to try the commands on")],
         help: "the whole job on a sample project, with no model, no network and no configuration",
@@ -451,7 +505,7 @@ pub const ACTIONS: &[Row] = &[
     Row {
         verb: Verb::Lsp,
         lsp: None,
-        terminal: "lsp",
+        terminal: Some("lsp"),
         words: &[],
         switches: &[switch("stdio", "over standard input and output, as without it")],
         help: "the language server, started by an editor; flags that it does not know are passed over",
@@ -462,6 +516,11 @@ pub const ACTIONS: &[Row] = &[
 /// The row of an action.
 pub fn row(verb: Verb) -> Option<&'static Row> {
     ACTIONS.iter().find(|row| row.verb == verb)
+}
+
+/// The row that a terminal's word names.
+pub fn of_word(word: &str) -> Option<&'static Row> {
+    ACTIONS.iter().find(|row| row.terminal == Some(word))
 }
 
 /// How arguments are told apart; stands in the help and in the documentation.
@@ -480,9 +539,12 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 waits for a person, 4 delayed, 5 over b
 pub fn documentation() -> String {
     let mut page = String::from("| action | command id | what it does |\n|---|---|---|\n");
     for row in ACTIONS {
-        let usage = format!("{} {}", row.terminal, row.usage());
+        let usage = row.terminal.map_or_else(
+            || "editor only".to_owned(),
+            |word| format!("`{}`", format!("{word} {}", row.usage()).trim_end().replace('|', "\\|")),
+        );
         let id = row.command_id().map_or_else(|| "terminal only".to_owned(), |id| format!("`{id}`"));
-        page.push_str(&format!("| `{}` | {id} | {} |\n", usage.trim_end().replace('|', "\\|"), row.help));
+        page.push_str(&format!("| {usage} | {id} | {} |\n", row.help));
     }
     page.push_str(&format!(
         "\nEach takes `--json`, but for `lsp`, which speaks to an editor only.\n\n{SHAPES}\n\n{EXITS}\n"

@@ -4,7 +4,6 @@
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
 mod lsp;
-mod no_documents;
 
 use crate::arena::{self, CopyArena};
 use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
@@ -13,13 +12,13 @@ use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
 use crate::desk::{Desk, Query, Surroundings, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
-use crate::engine::{self, EngineHandle, Limits, Running, Update, World};
+use crate::engine::{self, Buffered, EngineHandle, Limits, Running, Update, World};
 use crate::host::{self, Handle, Port, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
-use crate::ports::{Fut, Model, Store, StoreFault, Workspace};
+use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
-use crate::workspace::{Disk, watch};
+use crate::workspace::{Disk, NoDocuments, watch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -70,7 +69,7 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
             "go to a folder that exists",
         )
     })?;
-    let site = Arc::new(Site::open(config, environment.clone(), cwd)?);
+    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(NoDocuments))?);
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
     if parsed.has("end-host") {
         return end_host(&site, io).await;
@@ -141,19 +140,26 @@ struct Site {
     cwd: PathBuf,
     state: StateDir,
     disk: Disk,
+    /// What editors have open, of this process and of those that attach to it.
+    documents: Arc<dyn Documents>,
     /// What a person must hear whatever they asked for.
     urgent: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
-    fn open(config: Config, environment: Environment, cwd: PathBuf) -> Result<Site, Refusal> {
+    fn open(
+        config: Config,
+        environment: Environment,
+        cwd: PathBuf,
+        documents: Arc<dyn Documents>,
+    ) -> Result<Site, Refusal> {
         let broken = |error: crate::workspace::OpenError| {
             refuse(RefusalKind::Broken, error.to_string(), "go to a folder that can be read")
         };
         let root = Disk::open(cwd.clone(), config.dirs.state.value.clone()).map_err(broken)?.root().to_path_buf();
         let state = StateDir::for_root(&config.dirs.state.value, &root)?;
         let disk = Disk::open(root, state.folder().to_path_buf()).map_err(broken)?;
-        Ok(Site { config, environment, cwd, state, disk, urgent: Arc::default() })
+        Ok(Site { config, environment, cwd, state, disk, documents, urgent: Arc::default() })
     }
 
     /// The cache of this root, named as its state is.
@@ -381,9 +387,12 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     let syntax = Arc::new(syntax);
     index(&syntax, &site.disk).await;
     let limits = &site.config.limits;
+    let disk: Arc<dyn Workspace> = Arc::new(site.disk.clone());
     let world = World {
         store,
-        workspace: Arc::new(site.disk.clone()),
+        workspace: Arc::new(Buffered::new(disk.clone(), site.documents.clone())),
+        disk,
+        documents: site.documents.clone(),
         syntax: syntax.clone(),
         model,
         arena: Arc::new(arena),

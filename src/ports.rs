@@ -211,6 +211,11 @@ pub trait Workspace: Send + Sync {
     fn resolved<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, WorkspacePath> {
         Box::pin(std::future::ready(path.clone()))
     }
+    /// Somebody else is in the middle of changing many files (git, while it holds its index): what stands there now is
+    /// no state that anybody wanted.
+    fn moving(&self) -> Fut<'_, bool> {
+        Box::pin(std::future::ready(false))
+    }
     /// Replaces `before` by `after`, or touches nothing. The displaced bytes are compared after the exchange, so that
     /// what somebody saved in between is not lost.
     fn write<'a>(

@@ -3,7 +3,6 @@
 //! Invariant: standard output belongs to the protocol; nothing else is written to it. Absent: any method of the
 //! protocol.
 
-use super::no_documents::NoDocuments;
 use super::{Hosted, Joined, Site, actor, leave, log_to};
 use crate::cli::Exit;
 use crate::config::{Arguments, Environment};
@@ -12,7 +11,7 @@ use crate::domain::task::decide::refuse;
 use crate::host::Port;
 use crate::lsp::{Ground, Place};
 use crate::ports::{Documents, Fut, Workspace as _};
-use crate::workspace::root_of;
+use crate::workspace::{Buffers, root_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use std::sync::Arc;
 pub(super) async fn run(environment: &Environment) -> Exit {
     let ground = Arc::new(EditorGround {
         environment: environment.clone(),
-        documents: Arc::new(NoDocuments::default()),
+        documents: Arc::new(Buffers::new()),
         hosted: Hosted::default(),
     });
     let code = crate::lsp::serve(tokio::io::stdin(), tokio::io::stdout(), ground.clone()).await;
@@ -31,7 +30,7 @@ pub(super) async fn run(environment: &Environment) -> Exit {
 
 struct EditorGround {
     environment: Environment,
-    documents: Arc<NoDocuments>,
+    documents: Arc<Buffers>,
     hosted: Hosted,
 }
 
@@ -54,7 +53,7 @@ impl Ground for EditorGround {
                 refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started")
             })?;
             let resumes = config.resume.value;
-            let site = Arc::new(Site::open(config, self.environment.clone(), folder)?);
+            let site = Arc::new(Site::open(config, self.environment.clone(), folder, self.documents.clone())?);
             log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
             let root = site.disk.root().to_path_buf();
             let port = Joined::join(site, client, self.hosted.clone()).await?;

@@ -26,6 +26,19 @@ pub enum Errand {
         /// For the whole of it.
         timeout: Option<Duration>,
     },
+    /// A change of one item, or of what is wrong there; the item is still to be found.
+    Change {
+        /// Where.
+        place: Place,
+        /// What; absent for what the project's check reports there.
+        words: Option<String>,
+        /// It is about a problem.
+        fix: bool,
+        /// Without asking.
+        yes: bool,
+        /// How long to stay with it.
+        timeout: Option<Duration>,
+    },
     /// An action that is complete.
     Act {
         /// What.
@@ -118,6 +131,22 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
                 timeout,
             })
         }
+        Verb::Change | Verb::Fix => {
+            let place = place(&next("the place")?, here).map_err(misuse)?;
+            if place.lines.is_none() {
+                return Err(misuse(format!("the line is missing: {}:LINE", place.path)));
+            }
+            let fix = parsed.verb == Verb::Fix;
+            let words = if fix { next("").ok() } else { Some(next("what to change")?) };
+            Ok(Errand::Change { place, words, fix, yes: parsed.has("yes"), timeout })
+        }
+        Verb::Ask => act(Action::AskQuestion {
+            goal: Goal {
+                words: next("the question")?,
+                place: parsed.value("at").map(|at| place(at, here)).transpose().map_err(misuse)?,
+                references: Vec::new(),
+            },
+        }),
         Verb::Approve => match parsed.value("revision") {
             Some(revision) => {
                 let revision = revision
@@ -181,6 +210,7 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             [from, to] => Ok(Errand::Read(Query::Compare { task, from: Some(*from), to: Some(*to) })),
             [..] => Err(misuse("two revisions at most".to_owned())),
         },
+        Verb::NextHunk | Verb::PreviousHunk => Err(misuse("only an editor has this action".to_owned())),
         Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp => {
             Err(misuse("this action is served without an engine".to_owned()))
         }
@@ -211,7 +241,13 @@ fn tell_apart(parsed: &Parsed, known: &[TaskId]) -> Result<Words, String> {
     let besides = takes
         .iter()
         .filter(|word| match word {
-            Word::Step | Word::MaybeStep | Word::MaybeWork | Word::Words | Word::MaybeWords | Word::SchemaName => true,
+            Word::Place
+            | Word::Step
+            | Word::MaybeStep
+            | Word::MaybeWork
+            | Word::Words
+            | Word::MaybeWords
+            | Word::SchemaName => true,
             Word::Task | Word::MaybeGate | Word::Verdict | Word::Hunks | Word::MaybeNumber | Word::Revisions => false,
         })
         .count();

@@ -3,7 +3,7 @@
 //! Invariant: the commands are built from the table; an unknown flag or action is a usage error that names the nearest
 //! one. Absent: the meaning of the words; `act` knows it.
 
-use crate::actions::{ACTIONS, EXITS, Row, SHAPES, Verb, row};
+use crate::actions::{ACTIONS, EXITS, Row, SHAPES, Verb, of_word, row};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command};
 use std::collections::BTreeMap;
@@ -47,6 +47,11 @@ impl Parsed {
             Verb::Tour => Needs::Tour,
             Verb::Lsp => Needs::Editor,
             Verb::Plan
+            | Verb::Change
+            | Verb::Fix
+            | Verb::Ask
+            | Verb::NextHunk
+            | Verb::PreviousHunk
             | Verb::Show
             | Verb::Approve
             | Verb::Run
@@ -123,9 +128,7 @@ pub enum NotAnAction {
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Parsed, NotAnAction> {
     let line: Vec<OsString> = line.into_iter().collect();
     let matches = command().try_get_matches_from(&line).map_err(|error| refused(&error, &line))?;
-    let found = matches
-        .subcommand()
-        .and_then(|(name, matches)| ACTIONS.iter().find(|row| row.terminal == name).map(|row| (row, matches)));
+    let found = matches.subcommand().and_then(|(name, matches)| of_word(name).map(|row| (row, matches)));
     let Some((row, matches)) = found else {
         return Err(NotAnAction::Nothing(command().render_help().to_string()));
     };
@@ -156,11 +159,11 @@ fn refused(error: &clap::Error, line: &[OsString]) -> NotAnAction {
         _ => {
             let message =
                 text.trim().trim_start_matches("error: ").trim_end_matches("For more information, try '--help'.");
-            let action = ACTIONS.iter().find(|row| line.iter().any(|word| word == row.terminal));
+            let action = line.iter().filter_map(|word| word.to_str()).find_map(of_word).and_then(|row| row.terminal);
             NotAnAction::Wrong {
                 message: message.trim_end().to_owned(),
                 next: match action {
-                    Some(row) => format!("planwright {} --help", row.terminal),
+                    Some(word) => format!("planwright {word} --help"),
                     None => "planwright --help".to_owned(),
                 },
                 json: line.iter().any(|word| word == "--json"),
@@ -179,15 +182,15 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .arg(Arg::new("json").long("json").global(true).action(ArgAction::SetTrue).help("answer in JSON"))
         .disable_help_subcommand(true)
-        .subcommands(ACTIONS.iter().map(subcommand))
+        .subcommands(ACTIONS.iter().filter_map(|row| row.terminal.map(|word| subcommand(row, word))))
 }
 
-fn subcommand(row: &Row) -> Command {
+fn subcommand(row: &Row, word: &'static str) -> Command {
     let examples: Vec<String> =
-        row.examples.iter().map(|rest| format!("  planwright {} {rest}", row.terminal).trim_end().to_owned()).collect();
-    let mut command = Command::new(row.terminal)
+        row.examples.iter().map(|rest| format!("  planwright {word} {rest}").trim_end().to_owned()).collect();
+    let mut command = Command::new(word)
         .about(row.help)
-        .override_usage(format!("planwright {} {} [--json]", row.terminal, row.usage()).replace("  ", " "))
+        .override_usage(format!("planwright {word} {} [--json]", row.usage()).replace("  ", " "))
         .after_help(format!("Examples:\n{}", examples.join("\n")));
     if !row.words.is_empty() {
         // One list for all words: clap cannot leave out a first one, and the usage line says what they are.
@@ -210,8 +213,8 @@ fn subcommand(row: &Row) -> Command {
 
 /// How an action is called, for the next step of a usage error.
 pub fn usage(verb: Verb) -> String {
-    row(verb).map_or_else(
+    row(verb).and_then(|row| Some((row, row.terminal?))).map_or_else(
         || "planwright --help".to_owned(),
-        |row| format!("planwright {} {}", row.terminal, row.usage()).trim_end().to_owned(),
+        |(row, word)| format!("planwright {word} {}", row.usage()).trim_end().to_owned(),
     )
 }

@@ -13,9 +13,11 @@ use crate::actions::Verb;
 use crate::desk::{Query, ShowView, StatusView, Surroundings, View};
 use crate::domain::change::HunkState;
 use crate::domain::ids::{RevisionRef, StepId, TaskId};
+use crate::domain::plan::small;
 use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
 use crate::domain::task::standing::TaskState;
+use crate::domain::text::sanitize;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -173,6 +175,7 @@ impl Counter<'_> {
         };
         match errand(self.parsed, &known, &house.here)? {
             Errand::Plan { goal, document, run, timeout } => self.plan(goal, document.as_deref(), run, timeout).await,
+            Errand::Change { place, words, fix, yes, timeout } => self.change(place, words, fix, yes, timeout).await,
             Errand::Act { action, timeout } => self.act(action, timeout).await,
             Errand::Approve { task, upto, yes } => self.approve(task, upto, yes).await,
             Errand::DecideTheOnlyOne { task, accept, reason } => self.decide_the_only_one(task, accept, reason).await,
@@ -296,6 +299,48 @@ impl Counter<'_> {
         self.finished(&reply.task, Until::Rest, waited).await
     }
 
+    /// Shows the whole contract in a line and asks; then it is approved and run by that.
+    async fn change(
+        &mut self,
+        place: Place,
+        words: Option<String>,
+        fix: bool,
+        yes: bool,
+        timeout: Option<Duration>,
+    ) -> Result<Exit, Stop> {
+        let item = match self.port.ask(Query::Item { place: place.clone() }).await? {
+            View::Item(item) => item,
+            other => return Err(unexpected(&other).into()),
+        };
+        let check = item.check.as_deref();
+        let words = if fix { small::fix_words(&place, words.as_deref(), check) } else { words };
+        let Some(words) = words else {
+            return Err(Misuse {
+                message: "this project suggests no check, so nothing says what is wrong there".to_owned(),
+                next: format!("planwright fix {}:LINE \"WHAT IS WRONG\"", place.path),
+            }
+            .into());
+        };
+        let contract = small::contract(item.symbol.as_deref(), &place.path, check);
+        if !yes {
+            if !self.io.interactive || self.parsed.json {
+                return Err(Misuse {
+                    message: format!("it would {contract}, and nobody can be asked whether that is meant"),
+                    next: "the same with --yes".to_owned(),
+                }
+                .into());
+            }
+            self.io.print(&format!("{}: {contract}? [y/N] ", sanitize::plain(&words)));
+            let answer = self.io.line().await;
+            if !matches!(answer.as_deref().map(str::trim), Some("y" | "yes")) {
+                self.io.print("nothing was done\n");
+                return Ok(Exit::Waits);
+            }
+        }
+        let goal = Goal { words, place: Some(place), references: Vec::new() };
+        self.act(Action::Small { goal, focus: item.symbol }, timeout).await
+    }
+
     /// Shows the plan and asks, where a person is there to answer.
     async fn agrees(&mut self, view: &ShowView, revision: &RevisionRef) -> bool {
         if !self.io.interactive || self.parsed.json {
@@ -400,7 +445,11 @@ fn stays_until(action: &Action) -> Option<Until> {
         Action::Plan { .. } | Action::Revise { .. } | Action::Replan { .. } | Action::Answer { .. } => {
             Some(Until::Planned)
         }
-        Action::Run { .. } | Action::Resume { .. } | Action::Retry { .. } => Some(Until::Rest),
+        Action::Small { .. }
+        | Action::AskQuestion { .. }
+        | Action::Run { .. }
+        | Action::Resume { .. }
+        | Action::Retry { .. } => Some(Until::Rest),
         Action::Accept { .. } | Action::Reject { .. } | Action::Undo { .. } => Some(Until::Settled),
         Action::Approve { .. }
         | Action::Pause { .. }

@@ -71,7 +71,7 @@ impl Terminal {
         let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
         let mut safe = String::with_capacity(text.len() + 1);
         for character in text.chars() {
-            if super::render::sanitize::is_obeyed(character) {
+            if crate::domain::text::sanitize::is_obeyed(character) {
                 safe.push_str(&format!("\\u{:04x}", u32::from(character)));
             } else {
                 safe.push(character);

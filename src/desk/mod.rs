@@ -3,12 +3,13 @@
 //! Invariant: a query never waits and never changes anything. Absent: the engine; it makes the snapshots.
 
 mod compare;
+pub mod page;
 mod preview;
 mod query;
 mod review;
 mod show;
 mod status;
-mod timeline;
+pub mod timeline;
 mod view;
 mod words;
 
@@ -17,7 +18,7 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use query::{Mode, Query};
+pub use query::{CANDIDATES, Candidates, Mode, PageKind, Query};
 pub use view::*;
 
 use crate::domain::agent::dialogue::ModelInfo;

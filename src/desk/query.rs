@@ -4,8 +4,9 @@
 //! nothing is guessed. Absent: the making of each view; every larger one has its file.
 
 use super::view::*;
-use super::{Desk, Dossier, compare, preview, review, show, status, timeline};
-use crate::domain::task::action::{Refusal, RefusalKind, Which};
+use super::{Desk, Dossier, compare, page, preview, review, show, status, timeline};
+use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::domain::task::action::{Place, Refusal, RefusalKind, Which};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -57,6 +58,71 @@ pub enum Query {
     },
     /// What holds for all tasks.
     Surroundings,
+    /// What the compiler says of a plan text that nobody has stored: one that is being typed.
+    Compile {
+        /// Whose plan it is; absent = of no task.
+        task: Option<TaskId>,
+        /// The whole text.
+        text: String,
+    },
+    /// What could stand at a place of a plan: at most [`CANDIDATES`], the best first.
+    Candidates {
+        /// Of which kind.
+        of: Candidates,
+        /// As typed so far.
+        prefix: String,
+    },
+    /// The text of a definition, or the head of a file.
+    Code {
+        /// Which file.
+        path: WorkspacePath,
+        /// Which definition of it; absent = the file's head.
+        symbol: Option<String>,
+    },
+    /// The item around a place, and what would check a change of it.
+    Item {
+        /// Which place.
+        place: Place,
+    },
+    /// A page for people. The engine writes it before it answers.
+    Page {
+        /// Which task.
+        task: Which,
+        /// Which page.
+        page: PageKind,
+    },
+}
+
+/// Candidates that one answer has at most: more than anybody reads.
+pub const CANDIDATES: usize = 200;
+
+/// What could stand at a place of a plan.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Candidates {
+    /// Files of the workspace.
+    Files,
+    /// Definitions.
+    Symbols {
+        /// Of this file; absent = of all.
+        path: Option<WorkspacePath>,
+    },
+    /// The checks that the project suggests, and commands that plans name already.
+    Commands,
+}
+
+/// A page for people.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageKind {
+    /// `task.md`: what is wanted, where it stands, what it waits for.
+    Task,
+    /// `review.md`: every hunk.
+    Review,
+    /// `timeline.md`: what happened.
+    Timeline(Mode),
+    /// `log/preview-WORK.md`: what the model was sent; absent = for the work that asked last.
+    Preview(Option<String>),
 }
 
 /// Which rows of a timeline are wanted.
@@ -89,11 +155,22 @@ impl Desk {
             Query::Preview { task, work } => preview::view(self.find(task)?, work.as_deref()).map(View::Preview),
             Query::Compare { task, from, to } => compare::view(self.find(task)?, *from, *to).map(View::Compare),
             Query::Surroundings => Ok(View::Surroundings(self.place.clone())),
+            Query::Page { task, page } => page::view(self.find(task)?, page).map(View::Page),
+            Query::Compile { .. } | Query::Candidates { .. } | Query::Code { .. } | Query::Item { .. } => {
+                Err(Refusal {
+                    kind: RefusalKind::Broken,
+                    message: "a snapshot has no files; the engine is asked for this".to_owned(),
+                    next: "run the command again".to_owned(),
+                })
+            }
         }
     }
 
     /// The task that is meant: the named one; else the only one that is not over; else the only one there is.
-    fn find(&self, which: &Which) -> Result<&Arc<Dossier>, Refusal> {
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn find(&self, which: &Which) -> Result<&Arc<Dossier>, Refusal> {
         match which {
             Which::Task(id) => self.tasks.iter().find(|dossier| &dossier.task.id == id).ok_or_else(|| Refusal {
                 kind: RefusalKind::NotFound,

@@ -3,8 +3,8 @@
 //! Invariant: the approve command names the revision that the text shown is. Absent: compiling; the page brings its
 //! problems with it.
 
-use super::Dossier;
 use super::view::{ProblemView, QuestionView, ShowView};
+use super::{Dossier, page};
 use crate::domain::problem::Severity;
 
 /// What a person reads before approving.
@@ -45,6 +45,7 @@ pub fn view(dossier: &Dossier) -> ShowView {
         questions: questions(id.as_str(), &text),
         text: text.to_string(),
         path,
+        page: page::beside(dossier, page::TASK),
         revision,
         contract,
         problems,

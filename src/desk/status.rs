@@ -3,10 +3,10 @@
 //! Invariant: every gate and every failure comes with commands that can be run as they stand (B11). Absent: the
 //! judgement itself; the one word for the state is `standing`'s.
 
-use super::Dossier;
 use super::review::counts;
 use super::view::*;
 use super::words;
+use super::{Dossier, page};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::task::Journal;
@@ -50,6 +50,11 @@ pub fn view(dossier: &Dossier) -> StatusView {
         in_flight: task.in_flight().map(|effect| words::under_way(&effect.id, &effect.what)).collect(),
         hunks: counts(dossier),
         spend: task.spend,
+        answers: page::found(dossier)
+            .into_iter()
+            .map(|(step, payload)| AnswerView { step: step.clone(), text: payload.head().to_owned() })
+            .collect(),
+        page: page::beside(dossier, page::TASK),
         next: next(dossier),
     }
 }

@@ -306,3 +306,23 @@ fn closed(recorded: &Recorded, ending: &Ending) -> Row {
     };
     Row { why, ..of_task(recorded, what, RowClass::State) }
 }
+
+/// Since the opening: minutes, seconds and tenths; from an hour on hours too.
+pub fn clock(millis: u64) -> String {
+    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
+    let (seconds, tenths) = (millis / 1_000 % 60, millis / 100 % 10);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}.{tenths}")
+    } else {
+        format!("{minutes}:{seconds:02}.{tenths}")
+    }
+}
+
+/// How long something took.
+pub fn span(millis: u64) -> String {
+    match millis {
+        0..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{}.{} s", millis / 1_000, millis / 100 % 10),
+        _ => clock(millis),
+    }
+}

@@ -5,12 +5,13 @@
 
 use super::{ReviewHunk, Surroundings};
 use crate::domain::ids::*;
-use crate::domain::problem::Severity;
+use crate::domain::problem::{Problem, Severity};
 use crate::domain::task::action::{Actor, Goal};
 use crate::domain::task::event::Cause;
 use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::Spend;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// What a query gives.
@@ -33,6 +34,82 @@ pub enum View {
     Compare(CompareView),
     /// What holds for all tasks.
     Surroundings(Surroundings),
+    /// What the compiler says.
+    Compiled(Box<CompiledView>),
+    /// What could stand there.
+    #[serde(with = "found")]
+    Candidates(Vec<String>),
+    /// A definition, or the head of a file; none where there is no such thing.
+    #[serde(with = "found")]
+    Code(Option<CodeView>),
+    /// The item around a place.
+    Item(ItemView),
+    /// A page for people.
+    Page(PageView),
+}
+
+/// What the compiler says of a plan text.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CompiledView {
+    /// All findings, in document order.
+    pub problems: Vec<Problem>,
+    /// What the text would be called. A text with the meaning of a known revision has its name.
+    pub revision: RevisionRef,
+    /// What must be seen before an approval (A6), one line each.
+    pub contract: Vec<String>,
+    /// It means what was approved last.
+    pub approved: bool,
+}
+
+/// A piece of code.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CodeView {
+    /// Which file.
+    pub path: WorkspacePath,
+    /// Bytes of its text.
+    pub range: Range<usize>,
+    /// 0-based line at which it begins.
+    pub line: u32,
+    /// As it stands there; long ones are cut.
+    pub text: String,
+}
+
+/// The item around a place.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ItemView {
+    /// Its path within the file; absent where the place is in none.
+    pub symbol: Option<String>,
+    /// 1-based first and last line of the item; without one, of the place.
+    pub lines: (u32, u32),
+    /// The check that the project suggests for it, as a plan says it; absent where it suggests none.
+    pub check: Option<String>,
+}
+
+/// A page for people.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PageView {
+    /// Where it is, or would be.
+    pub path: PathBuf,
+    /// Markdown.
+    pub text: String,
+}
+
+/// Lists and optional values beside a tag: JSON has room for them only in a field.
+mod found {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Found<T> {
+        found: T,
+    }
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        Found { found: value }.serialize(to)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        Found::deserialize(from).map(|found| found.found)
+    }
 }
 
 /// All tasks of the root.
@@ -105,8 +182,21 @@ pub struct StatusView {
     pub hunks: HunkCounts,
     /// Tokens and turns.
     pub spend: Spend,
+    /// What steps that only read have found.
+    pub answers: Vec<AnswerView>,
+    /// Where the page of the task is; absent where only the engine knows.
+    pub page: Option<PathBuf>,
     /// What a person can do next.
     pub next: Vec<Choice>,
+}
+
+/// What a step that only reads has found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AnswerView {
+    /// Which step.
+    pub step: StepId,
+    /// From the desk alone its beginning; from the engine all of it.
+    pub text: String,
 }
 
 /// A step in one line.
@@ -191,6 +281,8 @@ pub struct ShowView {
     pub words: String,
     /// Where the document is; absent when it is not there.
     pub path: Option<PathBuf>,
+    /// Where the page of the task is; absent where only the engine knows.
+    pub page: Option<PathBuf>,
     /// The revision that the document is; without a document the newest stored one.
     pub revision: Option<RevisionRef>,
     /// The document itself; without one the newest stored text.

@@ -4,7 +4,7 @@
 
 use crate::domain::ids::EffectId;
 use crate::domain::plan::{Check, Command, Search};
-use crate::domain::task::action::Goal;
+use crate::domain::task::action::{Goal, Place};
 use crate::domain::task::event::Intent;
 
 /// Characters of an outside text that a one-line summary keeps.
@@ -70,11 +70,16 @@ pub fn under_way(id: &EffectId, what: &Intent) -> String {
 pub fn goal(goal: &Goal) -> String {
     match &goal.place {
         None => goal.words.clone(),
-        Some(place) => match place.lines {
-            None => format!("{} (at {})", goal.words, place.path),
-            Some((first, last)) if first == last => format!("{} (at {}:{first})", goal.words, place.path),
-            Some((first, last)) => format!("{} (at {}:{first}-{last})", goal.words, place.path),
-        },
+        Some(place) => format!("{} (at {})", goal.words, self::place(place)),
+    }
+}
+
+/// A place as it is typed: `src/a.rs:4-9`.
+pub fn place(place: &Place) -> String {
+    match place.lines {
+        None => place.path.to_string(),
+        Some((first, last)) if first == last => format!("{}:{first}", place.path),
+        Some((first, last)) => format!("{}:{first}-{last}", place.path),
     }
 }
 

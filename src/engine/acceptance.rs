@@ -105,7 +105,8 @@ async fn worth_judging(owner: &mut Owner, id: &TaskId, pending: usize) -> Result
     let merged = case.merged.borrow().clone();
     let world = owner.world.clone();
     let Ok(laid) = super::overlay::overlay(&world, &merged).await else { return Ok(true) };
-    Ok(match world.arena.view(laid.over.into_iter().collect()).await {
+    let laid = laid.judged(&world).await;
+    Ok(match world.arena.view(laid.view().into_iter().collect()).await {
         Ok(view) => judged.iter().any(|seen| seen != &view),
         Err(_) => true,
     })

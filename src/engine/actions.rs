@@ -6,7 +6,7 @@
 use super::case::{Case, Drive};
 use super::handle::Asked;
 use super::owner::Owner;
-use super::{approval, opening, recover, review};
+use super::{approval, opening, recover, review, small};
 use crate::domain::ids::*;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::{decide, refuse};
@@ -35,6 +35,8 @@ impl Owner {
                 self.review(order, actor, answer).await;
                 return;
             }
+            Action::Small { goal, focus } => small::change(self, actor, goal.clone(), focus.as_deref()).await,
+            Action::AskQuestion { goal } => small::ask(self, actor, goal.clone()).await,
             Action::Plan { goal, document } => opening::open(self, actor, goal.clone(), document.clone()).await,
             Action::Approve { task, revision, upto } => match self.which(task, "approve") {
                 Ok(id) => approval::approve(self, &id, actor, revision, upto.clone()).await,
@@ -67,7 +69,7 @@ impl Owner {
     }
 
     /// An action that the domain decides from the state alone.
-    async fn simple(&mut self, id: &TaskId, actor: Actor, action: &Action) -> Result<Reply, Refusal> {
+    pub(super) async fn simple(&mut self, id: &TaskId, actor: Actor, action: &Action) -> Result<Reply, Refusal> {
         self.read_page(id).await;
         let Some(case) = self.cases.get(id) else { return Err(missing(id)) };
         let events = decide(&case.task, case.plan.as_deref(), &actor, action)?;
@@ -111,6 +113,8 @@ impl Owner {
             }
             Action::Gate { .. } => "noted".to_owned(),
             Action::Plan { .. }
+            | Action::Small { .. }
+            | Action::AskQuestion { .. }
             | Action::Approve { .. }
             | Action::Answer { .. }
             | Action::Accept { .. }

@@ -192,7 +192,7 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
             let now = merged.borrow().clone();
             let laid = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
             let unfit = laid.unfit(judged.as_ref());
-            let mut over = laid.over;
+            let mut over = laid.judged(&world).await.view();
             match aim {
                 Aim::Verdict => unfit.map_or(Ok(()), |why| Err(conflict(why)))?,
                 Aim::Tool(top) => over.extend(top),
@@ -227,8 +227,8 @@ async fn look(run: &mut Run, check: &Check, setting: &Setting) -> Result<One, Ha
         .effect(Intent::Snapshot, request, 0, |_| async move {
             let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
             laid.unfit(own.as_ref()).map_or(Ok(()), |why| Err(conflict(why)))?;
-            let over = laid.over.clone().into_iter().collect();
-            let hash = world.arena.view(over).await.map_err(super::steps::arena_fault)?;
+            let laid = laid.judged(&world).await;
+            let hash = world.arena.view(laid.view().into_iter().collect()).await.map_err(super::steps::arena_fault)?;
             let verdict = look_at(&world, &merged, own, &laid, &wanted).await;
             Ok((Look { verdict, view: hash }, None))
         })
@@ -273,7 +273,7 @@ async fn look_at(world: &Arc<World>, merged: &Merged, own: Option<StepId>, laid:
             let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();
             let mut unread: Vec<(WorkspacePath, String)> = Vec::new();
             let listed = world.workspace.list().await.into_iter().map(|file| file.path);
-            let made = laid.over.keys().cloned();
+            let made = laid.view().into_keys();
             let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
             for path in all {
                 // The lines a search finds are told to the agent and the log. A search of the whole workspace means

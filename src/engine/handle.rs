@@ -1,14 +1,12 @@
 //! What the rest of the program holds of the engine.
 //!
-//! Invariant: asking never blocks the engine; reads come from the desk's snapshot, and payloads that it names from the
-//! store. Absent: the engine itself.
+//! Invariant: asking never blocks the engine; reads come from the desk's snapshot, and what it lacks from the ports.
+//! Absent: the engine itself.
 
-use crate::desk::{Desk, PreviewView, Query, View};
-use crate::domain::agent::dialogue::ModelRequest;
+use super::reads::Reads;
+use crate::desk::{Desk, Query, View};
 use crate::domain::ids::TaskId;
-use crate::domain::prompt::shown::shown;
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
-use crate::ports::Store;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -39,7 +37,7 @@ pub struct EngineHandle {
     inbox: mpsc::UnboundedSender<Asked>,
     desk: watch::Receiver<Arc<Desk>>,
     updates: broadcast::Sender<Update>,
-    payloads: Option<Arc<dyn Store>>,
+    reads: Option<Arc<Reads>>,
 }
 
 impl std::fmt::Debug for EngineHandle {
@@ -55,36 +53,25 @@ impl EngineHandle {
         desk: watch::Receiver<Arc<Desk>>,
         updates: broadcast::Sender<Update>,
     ) -> Self {
-        Self { inbox, desk, updates, payloads: None }
+        Self { inbox, desk, updates, reads: None }
     }
 
-    /// The same with the store that has what the journal names by hash.
+    /// The same with what answers the reads that a snapshot alone cannot.
     #[must_use]
-    pub fn with_payloads(self, store: Arc<dyn Store>) -> Self {
-        Self { payloads: Some(store), ..self }
+    pub(super) fn with_reads(self, reads: Arc<Reads>) -> Self {
+        Self { reads: Some(reads), ..self }
     }
 
-    /// Reads from the newest snapshot; a payload that the answer is about is read now, and only now.
+    /// Reads from the newest snapshot; what is not in it is read now, beside the engine and never in its way.
     ///
     /// # Errors
-    /// The desk's refusal; or `Broken`, when the store does not have the payload any more.
+    /// The desk's refusal; or `Broken`, when the store does not have the payload any more or a page cannot be written.
     pub async fn ask(&self, query: &Query) -> Result<View, Refusal> {
-        match self.desk().answer(query)? {
-            View::Preview(view) => self.with_text(view).await.map(View::Preview),
-            view => Ok(view),
+        let desk = self.desk();
+        match &self.reads {
+            Some(reads) => reads.answer(&desk, query).await,
+            None => desk.answer(query),
         }
-    }
-
-    async fn with_text(&self, view: PreviewView) -> Result<PreviewView, Refusal> {
-        let (Some(store), Some(hash)) = (&self.payloads, &view.request) else { return Ok(view) };
-        let gone = |why: String| Refusal {
-            kind: RefusalKind::Broken,
-            message: format!("the request of {} cannot be shown: {why}", view.work),
-            next: format!("planwright timeline {} says what came of it", view.task),
-        };
-        let bytes = store.blob(hash).await.map_err(|fault| gone(fault.to_string()))?;
-        let request: ModelRequest = serde_json::from_slice(&bytes).map_err(|error| gone(error.to_string()))?;
-        Ok(PreviewView { text: Some(shown(&request)), ..view })
     }
 
     /// Hands an action to the engine and waits for its answer (not for what the action starts).

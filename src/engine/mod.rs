@@ -9,6 +9,7 @@ pub mod handle;
 mod acceptance;
 mod actions;
 mod approval;
+mod buffered;
 mod case;
 mod checks;
 mod failure;
@@ -19,8 +20,10 @@ mod owner;
 mod page;
 mod planning;
 mod publish;
+mod reads;
 mod recover;
 mod review;
+mod small;
 mod start;
 mod steps;
 pub mod tools;
@@ -30,6 +33,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use buffered::Buffered;
 pub use handle::{EngineHandle, Update};
 pub use owner::{Running, start};
 pub use world::{Limits, World};

@@ -19,6 +19,14 @@ use crate::ports::Durability;
 /// A repeated click is no second wish.
 const SAME_WITHIN_MS: u64 = 60_000;
 
+/// What came of a goal.
+pub(super) enum Begun {
+    /// It is a task already; what the person is told.
+    Known(Reply),
+    /// A task that stands in the journal.
+    New(TaskId),
+}
+
 /// Opens a task; planning goes on beside, unless the plan came with the goal.
 ///
 /// # Errors
@@ -29,6 +37,30 @@ pub(super) async fn open(
     goal: Goal,
     document: Option<String>,
 ) -> Result<Reply, Refusal> {
+    let planned = document.is_none();
+    let id = match begin(owner, &actor, goal, document, "the plan came with the goal").await? {
+        Begun::Known(reply) => return Ok(reply),
+        Begun::New(id) => id,
+    };
+    let message = if planned {
+        format!("task {id} is being planned")
+    } else {
+        format!("task {id} has its plan; planwright show {id}")
+    };
+    Ok(Reply { task: id, message })
+}
+
+/// Makes a goal a task, with the plan that came with it if one did. `reason` says of the plan where it is from.
+///
+/// # Errors
+/// Why the goal makes no task.
+pub(super) async fn begin(
+    owner: &mut Owner,
+    actor: &Actor,
+    goal: Goal,
+    document: Option<String>,
+    reason: &str,
+) -> Result<Begun, Refusal> {
     let world = owner.world.clone();
     let goal = Goal { words: goal.words.trim().to_owned(), ..goal };
     if goal.words.is_empty() {
@@ -38,12 +70,16 @@ pub(super) async fn open(
     let now = world.clock.now();
     let same = owner.cases.values().find(|case| {
         let task = &case.task;
-        !task.is_over() && task.goal == goal && now.since(task.opened) < SAME_WITHIN_MS && document.is_none()
+        // Two plans by hand for one goal are two wishes; a plan that we made from the goal is none of its own.
+        let own = document
+            .as_ref()
+            .is_none_or(|document| case.revisions.first().is_some_and(|(_, first)| **first == **document));
+        !task.is_over() && task.goal == goal && now.since(task.opened) < SAME_WITHIN_MS && own
     });
     if let Some(case) = same {
         let task = case.task.id.clone();
         let message = format!("this goal became task {task} just now");
-        return Ok(Reply { task, message });
+        return Ok(Begun::Known(Reply { task, message }));
     }
     let id = fresh_id(owner);
     let trace = TraceId::new(format!("{:032x}", world.clock.fresh()));
@@ -51,7 +87,7 @@ pub(super) async fn open(
     let mut events = vec![Event::Opened { goal: goal.clone(), binding, trace, actor: actor.clone() }];
     let mut page = None;
     match document {
-        None => events.push(Event::PlanAsked { words: None, from: PlanFrom::Workspace, actor }),
+        None => events.push(Event::PlanAsked { words: None, from: PlanFrom::Workspace, actor: actor.clone() }),
         Some(document) => {
             let studied = study(&world, &document).await;
             let revision = RevisionRef { number: 1, digest: studied.normal.digest.short().to_owned() };
@@ -59,14 +95,13 @@ pub(super) async fn open(
             events.push(Event::Revised {
                 revision,
                 text,
-                author: Author::Person(actor),
-                reason: "the plan came with the goal".to_owned(),
+                author: Author::Person(actor.clone()),
+                reason: reason.to_owned(),
                 errors: studied.errors(),
             });
             page = Some(document);
         }
     }
-    let planned = page.is_none();
     world.store.append(&id, 0, now, &events, Durability::Disk).await.map_err(broken)?;
     let case = Case::load(&world, &id).await.map_err(broken)?;
     let name = page_name(&case.task);
@@ -81,16 +116,11 @@ pub(super) async fn open(
     owner.line(&id, format!("task {id}: {}", goal.words));
     owner.drive(&id, Drive::Planned);
     owner.advance(&id).await;
-    let message = if planned {
-        format!("task {id} is being planned")
-    } else {
-        format!("task {id} has its plan; planwright show {id}")
-    };
-    Ok(Reply { task: id, message })
+    Ok(Begun::New(id))
 }
 
 /// A place that is not there would be found out only by a model's guess; and what a goal names is shown to the planner.
-async fn check_place(owner: &Owner, goal: &Goal) -> Result<(), Refusal> {
+pub(super) async fn check_place(owner: &Owner, goal: &Goal) -> Result<(), Refusal> {
     let next = "name a file of this workspace, relative to its root";
     let mut named: Vec<&WorkspacePath> = goal.references.iter().collect();
     named.extend(goal.place.as_ref().map(|place| &place.path));

@@ -4,12 +4,15 @@
 //! and what should have been laid over and could not be is named. Each file is read once, so that what is laid and
 //! what the user has belong together. Absent: writing.
 
+use super::buffered;
 use super::case::Merged;
 use super::world::World;
 use crate::domain::change::{Entry, HunkState, accept, spot};
 use crate::domain::ids::*;
-use crate::ports::ReadRefusal;
-use std::collections::BTreeMap;
+use crate::domain::policy::paths;
+use crate::ports::{ReadRefusal, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Entries that differ from what stands on disk, by path.
 pub type Overlay = BTreeMap<WorkspacePath, Entry>;
@@ -19,14 +22,42 @@ pub type Overlay = BTreeMap<WorkspacePath, Entry>;
 pub struct Laid {
     /// What differs from the user's files.
     pub over: Overlay,
-    /// What the user has at each path of the change set, as it was read for `over`.
+    /// Text of the user's that is not on disk: a copy of the disk lacks it.
+    pub unsaved: Overlay,
+    /// What the user has at each path of the change set and of an unsaved text, as it was read for these.
     pub user: BTreeMap<WorkspacePath, Entry>,
+    /// The paths of the change set.
+    own: BTreeSet<WorkspacePath>,
     /// Hunks with their authors that nobody rejected, and that the text has no place for any more.
     pub left_out: Vec<(HunkId, StepId)>,
 }
 
 impl Laid {
-    /// What the view has at a path of the change set.
+    /// What makes a copy of the disk the view.
+    pub fn view(&self) -> Overlay {
+        self.unsaved.iter().chain(&self.over).map(|(path, entry)| (path.clone(), entry.clone())).collect()
+    }
+
+    /// The same to be judged: a text beside the change set that the user is in the middle of typing, with errors of
+    /// syntax that the saved one does not have, says nothing of anybody's work. The saved one stands in for it.
+    pub async fn judged(mut self, world: &World) -> Laid {
+        let beside: Vec<WorkspacePath> = self.unsaved.keys().filter(|path| !self.own.contains(path)).cloned().collect();
+        for path in beside {
+            let errors = |entry: &Entry| {
+                let text = Arc::from(entry.text());
+                world.syntax.errors(&Source { path: path.clone(), text }).len()
+            };
+            let saved = world.disk.read(&path).await.unwrap_or(Entry::Absent);
+            let worse = self.unsaved.get(&path).is_some_and(|entry| errors(entry) > errors(&saved));
+            if worse && saved != Entry::Absent {
+                self.unsaved.remove(&path);
+                self.user.insert(path, saved);
+            }
+        }
+        self
+    }
+
+    /// What the view has at a path of the change set or of an unsaved text.
     pub fn at(&self, path: &WorkspacePath) -> Option<&Entry> {
         self.over.get(path).or_else(|| self.user.get(path))
     }
@@ -73,7 +104,35 @@ pub async fn overlay(world: &World, merged: &Merged) -> Result<Laid, ReadRefusal
         if laid != current {
             all.over.insert(path.clone(), laid);
         }
+        all.own.insert(path.clone());
         all.user.insert(path, current);
     }
+    unsaved(world, &mut all).await;
     Ok(all)
+}
+
+/// Lays open documents under the change set where the disk has another text (D4). An ignored file is in no view.
+async fn unsaved(world: &World, all: &mut Laid) {
+    let open = world.documents.paths();
+    if open.is_empty() {
+        return;
+    }
+    let listed: BTreeSet<WorkspacePath> = world.workspace.list().await.into_iter().map(|file| file.path).collect();
+    for path in open {
+        let Ok(disk) = world.disk.read(&path).await else { continue };
+        let hidden = path.as_str().split('/').any(|part| matches!(part, ".git" | ".planwright"));
+        let seen = all.own.contains(&path) || listed.contains(&path) || disk == Entry::Absent;
+        if hidden || !seen || paths::is_secret(&path) {
+            continue;
+        }
+        let here = match (all.user.get(&path), world.documents.newest(&path)) {
+            (Some(read), _) => read.clone(),
+            (None, Some(document)) => buffered::entry(&document, &disk),
+            (None, None) => continue,
+        };
+        if here != disk {
+            all.user.entry(path.clone()).or_insert_with(|| here.clone());
+            all.unsaved.insert(path, here);
+        }
+    }
 }

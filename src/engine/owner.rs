@@ -6,6 +6,7 @@
 use super::case::{Case, Drive, Live};
 use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
+use super::reads::Reads;
 use super::work::{Halt, Run};
 use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
@@ -27,6 +28,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 pub struct Running {
     /// What the rest of the program holds.
     pub handle: EngineHandle,
+    reads: Arc<Reads>,
     inbox: mpsc::UnboundedSender<Input>,
     owner: tokio::task::JoinHandle<()>,
 }
@@ -43,8 +45,9 @@ impl Running {
 
     /// Tells that files changed; for the watcher.
     pub fn changed(&self) -> impl Fn(Vec<WorkspacePath>) + Send + Sync + 'static {
-        let inbox = self.inbox.clone();
+        let (inbox, reads) = (self.inbox.clone(), self.reads.clone());
         move |paths| {
+            reads.changed(&paths);
             let _gone_engine_needs_nothing = inbox.send(Input::Changed(paths));
         }
     }
@@ -116,9 +119,10 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let handle = EngineHandle::new(asked, seen, updates).with_payloads(owner.world.store.clone());
+    let reads = Arc::new(Reads::new(owner.world.clone()));
+    let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone());
     let task = tokio::spawn(owner.run(inputs, asks));
-    Ok(Running { handle, inbox, owner: task })
+    Ok(Running { handle, reads, inbox, owner: task })
 }
 
 impl Owner {

@@ -9,7 +9,7 @@ use super::owner::Owner;
 use super::world::World;
 use crate::desk::Page;
 use crate::domain::ids::*;
-use crate::domain::plan::{self, Facts, Versions, outlook};
+use crate::domain::plan::{self, ApprovedPlan, Facts, Plan, Versions, outlook};
 use crate::domain::policy::tools;
 use crate::domain::problem::{Problem, Severity};
 use crate::domain::task::action::{Actor, Refusal, RefusalKind};
@@ -17,6 +17,7 @@ use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Author, Event};
 use crate::domain::task::state::{Document, Task};
 use crate::ports::{Durability, WriteRefusal};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The version of the prompts and tables in force; part of every digest (rule 10). Raised when the meaning of a plan
@@ -55,10 +56,14 @@ pub(super) struct Studied {
 impl Studied {
     /// The same in the light of a task's work: a step that is done and unchanged is not compiled again (what it named
     /// may be gone, because it was done), and it must keep its name.
-    pub fn about(mut self, case: &Case) -> Studied {
+    pub fn about(self, case: &Case) -> Studied {
+        self.after(&case.task, case.plan.as_deref().map(ApprovedPlan::plan))
+    }
+
+    /// The same for a task of which only the state and the approved plan are at hand.
+    pub fn after(mut self, task: &Task, approved: Option<&Plan>) -> Studied {
         let digests = plan::step_digests(&self.normal);
-        let over: Vec<&StepId> = case
-            .task
+        let over: Vec<&StepId> = task
             .steps
             .iter()
             .filter(|run| run.state.is_over())
@@ -71,10 +76,10 @@ impl Studied {
             settled.iter().any(|range| range.start <= problem.range.start && problem.range.end <= range.end)
         };
         self.problems.retain(|problem| !inside(problem));
-        if let Some(approved) = &case.plan {
+        if let Some(approved) = approved {
             let done: Vec<StepId> =
-                case.task.steps.iter().filter(|run| run.state.is_over()).map(|run| run.id.clone()).collect();
-            self.problems.extend(plan::check::renamed(&self.parsed, approved.plan(), &done));
+                task.steps.iter().filter(|run| run.state.is_over()).map(|run| run.id.clone()).collect();
+            self.problems.extend(plan::check::renamed(&self.parsed, approved, &done));
         }
         self
     }
@@ -88,10 +93,15 @@ impl Studied {
 
 /// Parses and compiles a plan text against the workspace as it is.
 pub(super) async fn study(world: &World, text: &str) -> Studied {
-    let parsed = plan::parse(text);
     let files = world.workspace.list().await.into_iter().map(|file| file.path).collect();
+    examine(world, text, &files)
+}
+
+/// The same against files that are known already.
+pub(super) fn examine(world: &World, text: &str, files: &BTreeSet<WorkspacePath>) -> Studied {
+    let parsed = plan::parse(text);
     let tools: Vec<&str> = tools::table().iter().map(|row| row.name).collect();
-    let facts = Facts { files: &files, symbols: &world.syntax.table(), tools: &tools, allowed: None };
+    let facts = Facts { files, symbols: &world.syntax.table(), tools: &tools, allowed: None };
     let problems = plan::compile(&parsed, &facts);
     let normal = plan::normal(&parsed.plan, &versions(world));
     Studied { parsed, normal, problems }

@@ -119,22 +119,33 @@ fn form_key(model: &str) -> String {
 
 /// The checks that the project itself suggests.
 pub(super) async fn detected(world: &World, goal: &Goal, listed: &[Listed]) -> Detected {
-    let mut files: Vec<(WorkspacePath, Option<Arc<str>>)> = Vec::new();
-    for file in listed {
-        let text = if MANIFESTS.contains(&file.path.file_name()) {
-            match world.workspace.read(&file.path).await {
+    let paths = listed.iter().map(|file| file.path.clone()).collect();
+    suggested(&with_manifests(world, paths).await, goal.place.as_ref().map(|place| &place.path))
+}
+
+/// The files of the workspace, with the texts of those that tell which checks there are.
+pub(super) async fn with_manifests(world: &World, paths: Vec<WorkspacePath>) -> Vec<(WorkspacePath, Option<Arc<str>>)> {
+    let mut files = Vec::new();
+    for path in paths {
+        let text = if MANIFESTS.contains(&path.file_name()) {
+            match world.workspace.read(&path).await {
                 Ok(Entry::File { text, .. }) => Some(text),
                 Ok(Entry::Absent) | Err(_) => None,
             }
         } else {
             None
         };
-        files.push((file.path.clone(), text));
+        files.push((path, text));
     }
+    files
+}
+
+/// The checks that these files suggest, for a place or for the whole.
+pub(super) fn suggested(files: &[(WorkspacePath, Option<Arc<str>>)], place: Option<&WorkspacePath>) -> Detected {
     let seen: Vec<(WorkspacePath, Option<&str>)> =
         files.iter().map(|(path, text)| (path.clone(), text.as_deref())).collect();
-    match &goal.place {
-        Some(place) => detect::detect_at(&seen, &place.path),
+    match place {
+        Some(place) => detect::detect_at(&seen, place),
         None => detect::detect(&seen),
     }
 }

@@ -11,8 +11,12 @@ use std::time::Duration;
 pub struct World {
     /// The journal.
     pub store: Arc<dyn Store>,
-    /// The user's files.
+    /// The user's files as they are now: what an editor has open, else the disk.
     pub workspace: Arc<dyn Workspace>,
+    /// The disk alone.
+    pub disk: Arc<dyn Workspace>,
+    /// What editors have open.
+    pub documents: Arc<dyn Documents>,
     /// Syntax trees.
     pub syntax: Arc<dyn Syntax>,
     /// The model.

@@ -151,6 +151,49 @@ mod tests {
         assert_eq!(understood(&said), Some(expected));
     }
 
+    /// Notes each request before its first wait, and then waits for ever.
+    struct Notes(Arc<std::sync::Mutex<Vec<Request>>>);
+
+    impl Service<Request> for Notes {
+        type Response = Option<Response>;
+        type Error = std::convert::Infallible;
+        type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request) -> Self::Future {
+            let noted = self.0.clone();
+            async move {
+                noted.lock().unwrap().push(request);
+                std::future::pending().await
+            }
+            .boxed()
+        }
+    }
+
+    #[test]
+    fn a_handler_has_begun_before_the_next_message_is_looked_at() {
+        let noted = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut gate = Gate::new(Notes(noted.clone()), Arc::default(), Ending::new());
+        let sent: Vec<Request> = (0..300).map(|n| Request::build("note").params(json!([n])).finish()).collect();
+        let _never_polled: Vec<_> = sent.iter().map(|request| gate.call(request.clone())).collect();
+        assert_eq!(*noted.lock().unwrap(), sent);
+    }
+
+    #[test]
+    fn nulls_are_left_out() {
+        let noted = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut gate = Gate::new(Notes(noted.clone()), Arc::default(), Ending::new());
+        for params in [json!(null), json!({"command": "x", "arguments": null, "kept": [null]})] {
+            drop(gate.call(Request::build("x").params(params).id(1).finish()));
+        }
+        let plain = Request::build("x").id(1).finish();
+        let kept = Request::build("x").params(json!({"command": "x", "kept": [null]})).id(1).finish();
+        assert_eq!(*noted.lock().unwrap(), [plain, kept]);
+    }
+
     #[test]
     fn an_unknown_word_takes_only_itself_away() {
         let known = json!({"capabilities": {"workspace": {"applyEdit": true}}, "processId": 7});

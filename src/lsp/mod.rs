@@ -15,7 +15,7 @@ mod parent;
 mod pipes;
 mod resume;
 mod session;
-mod views;
+pub mod views;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use super::client::Client;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
+use super::views::Views;
 use crate::desk::Desk;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::task::action::Actor;
@@ -37,6 +38,7 @@ pub struct Session {
     acts: watch::Sender<Acts>,
     /// What goes on beside the handlers, as long as the session lives.
     life: Mutex<Option<JoinHandle<()>>>,
+    views: Views,
 }
 
 /// Which URIs the client has open.
@@ -73,6 +75,7 @@ impl Session {
             open: Mutex::default(),
             acts: watch::Sender::default(),
             life: Mutex::default(),
+            views: Views::default(),
         })
     }
 
@@ -149,6 +152,11 @@ impl Session {
     /// In what the client counts columns.
     pub fn encoding(&self) -> Encoding {
         self.facts.get().map_or(Encoding::Utf16, |facts| facts.encoding)
+    }
+
+    /// What is shown without being asked for: where other parts hand in what they have to say of a file.
+    pub fn views(&self) -> &Views {
+        &self.views
     }
 
     /// The open documents of this process.

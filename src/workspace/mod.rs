@@ -3,11 +3,13 @@
 //! Invariant: a write replaces exactly the bytes that its caller decided on, or touches nothing; a path never leads
 //! out of the root, whatever links say. Nothing here writes outside `.planwright/` unless a caller hands in an entry
 //! before and an entry after.
-//! Absent: open buffers (their turn comes with the language server), and every reason to write.
+//! Absent: every reason to write. Open documents ([`Buffers`]) are text in memory and never reach the disk from here.
 //!
 //! Blocking file work runs on tokio's blocking threads, so no handler waits for a disk.
 
 mod binding;
+mod buffers;
+mod closed;
 mod disk;
 mod pages;
 mod place;
@@ -16,6 +18,8 @@ mod watch;
 mod write;
 
 pub use binding::root_of;
+pub use buffers::Buffers;
+pub use closed::NoDocuments;
 pub use disk::{Disk, LIMIT, OpenError};
 pub use watch::{Changes, watch};
 

@@ -1,7 +1,7 @@
 //! Hunks of a file of 10,000 lines (L7): made at a step's end, and found again after a keystroke.
 
 use crate::harness::{Guide, Row, in_turn, time};
-use planwright::domain::change::{Entry, FileChange, HunkState, Spot, derive, file_change, spot};
+use planwright::domain::change::{Entry, FileChange, HunkState, Spots, derive, file_change};
 use planwright::domain::ids::{StepId, WorkspacePath};
 use planwright::domain::problem::Replacement;
 use similar::{Algorithm, TextDiff};
@@ -26,10 +26,7 @@ pub fn rows() -> Vec<Row> {
     assert_eq!(change.hunks.len(), HUNKS);
     let now = entry(&typed);
     assert!(derive(&change, &now).iter().all(|standing| standing.state == HunkState::Open));
-    let spots: Vec<Spot> = derive(&change, &entry(&before))
-        .into_iter()
-        .map(|standing| Spot { id: standing.id, range: standing.range })
-        .collect();
+    let spots = Spots::find(&change, &before);
     let edit = Replacement { range: at..at, text: "x".to_owned() };
     vec![
         Row::of(
@@ -53,11 +50,12 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-fn carried(change: &FileChange, spots: &[Spot], before: &str, typed: &str, edit: &Replacement) -> Duration {
-    let mut spots = spots.to_vec();
+fn carried(change: &FileChange, spots: &Spots, before: &str, typed: &str, edit: &Replacement) -> Duration {
+    let mut spots = spots.clone();
     time(|| {
-        spot::carry(change, &mut spots, before, std::slice::from_ref(edit));
-        spot::at_spots(change, &spots, typed)
+        spots.carry(change, before, edit);
+        spots.settle(change, before, typed);
+        spots.standings(change, typed)
     })
 }
 

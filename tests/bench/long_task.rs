@@ -16,6 +16,7 @@ use planwright::testing::memory_arena::MemoryArena;
 use planwright::testing::memory_workspace::MemoryWorkspace;
 use planwright::testing::script::{Script, Turn};
 use planwright::testing::scripted_model::{Request, ScriptedModel};
+use planwright::workspace::NoDocuments;
 use rusqlite::Connection;
 use std::fmt::Write;
 use std::path::Path;
@@ -97,6 +98,8 @@ async fn open(folder: &Path, workspace: &MemoryWorkspace, server: &ScriptedModel
     let world = World {
         store: Arc::new(store),
         workspace: Arc::new(workspace.clone()),
+        disk: Arc::new(workspace.clone()),
+        documents: Arc::new(NoDocuments),
         syntax: Arc::new(TreeSitter::with_index(Index::in_memory())),
         model: Arc::new(OpenAi::new(settings, clock.clone(), Arc::new(ShortMemory::default()))),
         arena: Arc::new(MemoryArena::over(&[])),

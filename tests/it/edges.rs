@@ -9,7 +9,7 @@ use crate::support::source::{Crate, Mention, Source, mentions};
 const EDGES: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("ports", &["domain"]),
-    ("desk", &["domain", "ports"]),
+    ("desk", &["domain", "ports", "actions"]),
     ("engine", &["domain", "ports", "desk"]),
     ("arena", &["domain", "ports"]),
     ("clock", &["domain", "ports"]),

@@ -125,13 +125,14 @@ fn every_action_answers_in_json() {
     let full = project();
     let task = full.approved("Rename total", PLAN);
     full.run(&["run", &task]).exits(3);
-    for row in ACTIONS.iter().filter(|row| !matches!(row.verb, Verb::Tour | Verb::Lsp)) {
+    let terminal = ACTIONS.iter().filter(|row| !matches!(row.verb, Verb::Tour | Verb::Lsp));
+    for word in terminal.filter_map(|row| row.terminal) {
         for project in [&empty, &full] {
-            let plain = project.run(&[row.terminal, "--json"]);
+            let plain = project.run(&[word, "--json"]);
             assert!(plain.code.is_some(), "{plain:?}");
             let json = plain.json();
             let failed = json.get("error").is_some();
-            assert_eq!(failed, plain.code != Some(0) && json.get("view").is_none(), "{} {plain:?}", row.terminal);
+            assert_eq!(failed, plain.code != Some(0) && json.get("view").is_none(), "{word} {plain:?}");
         }
     }
     let one = ["schema", "plan", "--json"];

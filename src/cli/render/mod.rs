@@ -4,14 +4,15 @@
 //! Absent: whether colours are wanted; the stream decides and strips them.
 
 pub mod review;
-pub mod sanitize;
 
+mod page;
 mod show;
 mod status;
 mod timeline;
 
 use crate::cli::doctor;
 use crate::desk::View;
+use crate::domain::text::sanitize;
 use clap::builder::styling::{AnsiColor, Style};
 
 /// How a text is meant.
@@ -116,6 +117,11 @@ pub fn view(view: &View) -> Paper {
         View::Timeline(view) => timeline::timeline(&mut paper, view),
         View::Preview(view) => show::preview(&mut paper, view),
         View::Compare(view) => show::compare(&mut paper, view),
+        View::Page(view) => page::page(&mut paper, view),
+        View::Compiled(view) => page::compiled(&mut paper, view),
+        View::Candidates(found) => page::candidates(&mut paper, found),
+        View::Code(found) => page::code(&mut paper, found.as_ref()),
+        View::Item(view) => page::item(&mut paper, view),
         View::Surroundings(found) => return doctor::render(&doctor::find(&[], Ok(found.clone()))),
     }
     paper

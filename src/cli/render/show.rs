@@ -21,6 +21,9 @@ pub fn show(paper: &mut Paper, view: &ShowView) {
         }
         None => paper.field("document", Tone::Warn, "no plan is written yet"),
     };
+    if let Some(page) = &view.page {
+        paper.field("page", Tone::Faint, &page.display().to_string());
+    }
     if let Some(revision) = &view.revision {
         let approved = if view.approved { ", approved" } else { ", not approved" };
         paper.field("revision", Tone::Plain, &format!("{revision}{approved}"));

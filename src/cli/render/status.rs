@@ -30,6 +30,10 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
     paper.put(Tone::Strong, view.task.as_str()).put(Tone::Plain, "  ").put(tone(&view.state), &view.words);
     paper.put(Tone::Plain, &format!("  {}", view.goal.words)).end();
     why(paper, view);
+    for answer in &view.answers {
+        paper.field("answer", Tone::Strong, answer.step.as_str());
+        paper.block("  ", Tone::Plain, &answer.text);
+    }
     plan(paper, view);
     let width = view.steps.iter().map(|step| step.step.as_str().chars().count()).max().unwrap_or(0);
     for step in &view.steps {
@@ -64,6 +68,9 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
         let used =
             format!("{} tokens ({} cached) in {} turns", view.spend.tokens(), view.spend.cached, view.spend.turns);
         paper.field("used", Tone::Faint, &used);
+    }
+    if let Some(page) = &view.page {
+        paper.field("page", Tone::Faint, &page.display().to_string());
     }
     if view.gates.is_empty() && view.failures.is_empty() && !view.next.is_empty() {
         paper.put(Tone::Strong, "next").end();

@@ -4,6 +4,7 @@
 //! the head names the opening in GMT, the rows count from it.
 
 use super::{Paper, Tone};
+use crate::desk::timeline::{clock, span};
 use crate::desk::{RowClass, TimelineView};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -33,24 +34,5 @@ pub fn timeline(paper: &mut Paper, view: &TimelineView) {
         if let Some(recovery) = &row.recovery {
             paper.put(Tone::Plain, &indent).put(Tone::Warn, &format!("recovery: {recovery}")).end();
         }
-    }
-}
-
-/// Since the opening: minutes, seconds and tenths; from an hour on hours too.
-fn clock(millis: u64) -> String {
-    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
-    let (seconds, tenths) = (millis / 1_000 % 60, millis / 100 % 10);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}.{tenths}")
-    } else {
-        format!("{minutes}:{seconds:02}.{tenths}")
-    }
-}
-
-fn span(millis: u64) -> String {
-    match millis {
-        0..1_000 => format!("{millis} ms"),
-        1_000..60_000 => format!("{}.{} s", millis / 1_000, millis / 100 % 10),
-        _ => clock(millis),
     }
 }

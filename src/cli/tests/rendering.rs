@@ -319,7 +319,7 @@ fn no_view_lets_an_escape_through() {
         Query::Preview { task: only(), work: None },
     ] {
         let text = shown(vec![evil_task()], query.clone());
-        let obeyed: Vec<char> = text.chars().filter(|c| render::sanitize::is_obeyed(*c)).collect();
+        let obeyed: Vec<char> = text.chars().filter(|c| crate::domain::text::sanitize::is_obeyed(*c)).collect();
         assert!(obeyed.is_empty(), "{query:?}: {obeyed:?}");
     }
 }

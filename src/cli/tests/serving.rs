@@ -367,7 +367,7 @@ async fn json_holds_nothing_that_a_terminal_obeys_and_loses_nothing() {
     let mut screen = screen(None);
     assert_eq!(serve("status --json", fake.port(), &mut screen).await, Exit::Done);
     let text = screen.out.raw();
-    assert!(!text.chars().any(crate::cli::render::sanitize::is_obeyed), "{text:?}");
+    assert!(!text.chars().any(crate::domain::text::sanitize::is_obeyed), "{text:?}");
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["goal"]["words"].as_str(), Some(words));
 }

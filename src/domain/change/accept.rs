@@ -5,12 +5,13 @@
 //! wanted is left as it is, so that repeating an act is free.
 //! Absent: writing (the workspace's) and recording (the journal's).
 
-use super::model::{Entry, FileChange, HunkKind, HunkState};
+use super::model::{Entry, FileChange, Hunk, HunkKind, HunkState};
 use super::spot::{HunkStanding, derive};
 use crate::domain::ids::{HunkId, WorkspacePath};
 use crate::domain::problem::Replacement;
 use crate::domain::text;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Why an act on hunks cannot be carried out. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
@@ -92,14 +93,7 @@ fn plan_at(
                 }
             }
             HunkKind::Lines { .. } => {
-                let put = if accepting { change.new_text(hunk) } else { change.old_text(hunk) };
-                let here = current.text();
-                let above_ends = here.get(..range.start).is_none_or(|above| above.is_empty() || above.ends_with('\n'));
-                let put_ends = put.is_empty() || put.ends_with('\n') || range.end == here.len();
-                if !put_ends || !(above_ends || put.is_empty()) {
-                    return Err(Conflict::RunTogether { path: path(), hunk: id });
-                }
-                edits.push(Replacement { range, text: put.to_owned() });
+                edits.push(lines_edit(change, hunk, current.text(), range, accepting)?);
             }
         }
     }
@@ -114,4 +108,60 @@ fn plan_at(
         }
     };
     Ok(Entry::File { text, mode: mode.unwrap_or(*standing) })
+}
+
+/// The other side's lines at a hunk's place, if they would not run together with what stands around them.
+fn lines_edit(
+    change: &FileChange,
+    hunk: &Hunk,
+    here: &str,
+    range: Range<usize>,
+    accepting: bool,
+) -> Result<Replacement, Conflict> {
+    let put = if accepting { change.new_text(hunk) } else { change.old_text(hunk) };
+    let above_ends = here.get(..range.start).is_none_or(|above| above.is_empty() || above.ends_with('\n'));
+    let put_ends = put.is_empty() || put.ends_with('\n') || range.end == here.len();
+    if !put_ends || !(above_ends || put.is_empty()) {
+        return Err(Conflict::RunTogether { path: change.path.clone(), hunk: hunk.id.clone() });
+    }
+    Ok(Replacement { range, text: put.to_owned() })
+}
+
+/// The edits of an open document that put hunks in and take others out, by where they stand in it: in the order of the
+/// text, all meant on it. A removed file and a mode are no matter of a document and give no edit.
+pub fn edits_at(
+    change: &FileChange,
+    text: &str,
+    standings: &[HunkStanding],
+    put: &[HunkId],
+    take: &[HunkId],
+) -> Result<Vec<Replacement>, Conflict> {
+    if let Some(id) = put.iter().chain(take).find(|id| change.hunk(id).is_none()) {
+        return Err(Conflict::Unknown { path: change.path.clone(), hunk: id.clone() });
+    }
+    let mut edits = Vec::new();
+    for (hunk, HunkStanding { id, state, range, touching }) in change.hunks.iter().zip(standings) {
+        let from = match (put.contains(id), take.contains(id)) {
+            (true, _) => HunkState::Open,
+            (false, true) => HunkState::Accepted,
+            (false, false) => continue,
+        };
+        if *state == HunkState::Touched {
+            let found = touching.clone().unwrap_or_default();
+            return Err(Conflict::Touched { path: change.path.clone(), hunk: id.clone(), found });
+        }
+        if *state != from {
+            continue;
+        }
+        let accepting = from == HunkState::Open;
+        match hunk.kind {
+            HunkKind::Lines { .. } => edits.push(lines_edit(change, hunk, text, range.clone(), accepting)?),
+            HunkKind::Create => {
+                let goal = if accepting { change.after.text() } else { change.before.text() };
+                edits.push(Replacement { range: 0..text.len(), text: goal.to_owned() });
+            }
+            HunkKind::Delete | HunkKind::Mode => {}
+        }
+    }
+    Ok(edits)
 }

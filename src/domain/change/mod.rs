@@ -12,6 +12,9 @@ pub mod subset;
 
 pub mod accept;
 mod align;
+pub mod carry;
+mod edit;
+mod exact;
 pub mod spot;
 
 pub mod enforce;
@@ -19,11 +22,12 @@ pub mod formatting;
 pub mod stats;
 pub mod unified;
 
-pub use accept::{Conflict, plan_undo, plan_write};
+pub use accept::{Conflict, edits_at, plan_undo, plan_write};
+pub use carry::Spots;
 pub use enforce::{ChangedFile, violations};
 pub use hunks::file_change;
 pub use model::*;
-pub use spot::{HunkStanding, Spot, derive};
+pub use spot::{HunkStanding, derive};
 pub use stats::Stats;
 pub use subset::apply_subset;
 

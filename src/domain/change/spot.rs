@@ -5,7 +5,7 @@
 //! guess: a hunk that is called open or accepted can be made or undone without touching a byte around it.
 //! Absent: decisions, and whose buffer or file the text is.
 //!
-//! Two ways lead to a standing. [`derive`] needs only the text (a closed file, a restart). [`carry`] takes known
+//! Two ways lead to a standing. [`derive`] needs only the text (a closed file, a restart). [`super::Spots`] takes known
 //! spots through the edits a client sends, which also tells equal lines apart.
 //! One case no text can tell: a line that a person puts exactly where an insertion belongs leaves the insertion open,
 //! whether they typed it anew or rewrote the accepted line.
@@ -13,8 +13,7 @@
 use super::align::{Graph, Placed, Side, align};
 use super::model::{Entry, FileChange, Hunk, HunkKind, HunkState};
 use crate::domain::ids::HunkId;
-use crate::domain::problem::Replacement;
-use crate::domain::text::{lines, map_range};
+use crate::domain::text::lines;
 use std::ops::Range;
 
 /// What the text says about one hunk.
@@ -30,19 +29,10 @@ pub struct HunkStanding {
     pub touching: Option<String>,
 }
 
-/// Where a hunk belongs in one version of a text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Spot {
-    /// Which hunk.
-    pub id: HunkId,
-    /// Bytes of that version.
-    pub range: Range<usize>,
-}
-
 /// Finds every hunk of the change in what stands there now; in the order of `change.hunks`.
 pub fn derive(change: &FileChange, current: &Entry) -> Vec<HunkStanding> {
-    let mut line_hunks = place_lines(change, current).into_iter();
-    let here = current.text();
+    let (here, stands) = (current.text(), matches!(current, Entry::File { .. }));
+    let mut line_hunks = place_lines(change, stands.then_some(here)).into_iter();
     change
         .hunks
         .iter()
@@ -57,7 +47,21 @@ pub fn derive(change: &FileChange, current: &Entry) -> Vec<HunkStanding> {
         .collect()
 }
 
-fn standing(hunk: &Hunk, state: HunkState, range: Range<usize>, here: &str) -> HunkStanding {
+/// The hunks of lines in a text; file operations count as touched.
+pub(super) fn derive_text(change: &FileChange, text: &str) -> Vec<HunkStanding> {
+    let mut line_hunks = place_lines(change, Some(text)).into_iter();
+    let mut of = |hunk: &Hunk| matches!(hunk.kind, HunkKind::Lines { .. }).then(|| line_hunks.next()).flatten();
+    change
+        .hunks
+        .iter()
+        .map(|hunk| {
+            let (state, range) = of(hunk).unwrap_or((HunkState::Touched, 0..0));
+            standing(hunk, state, range, text)
+        })
+        .collect()
+}
+
+pub(super) fn standing(hunk: &Hunk, state: HunkState, range: Range<usize>, here: &str) -> HunkStanding {
     let touching = match state {
         HunkState::Touched => Some(here.get(range.clone()).unwrap_or("").to_owned()),
         HunkState::Open | HunkState::Accepted => None,
@@ -90,7 +94,7 @@ fn mode_state(change: &FileChange, current: &Entry) -> HunkState {
 }
 
 /// State and bytes of each hunk of lines, in order.
-fn place_lines(change: &FileChange, current: &Entry) -> Vec<(HunkState, Range<usize>)> {
+fn place_lines(change: &FileChange, here: Option<&str>) -> Vec<(HunkState, Range<usize>)> {
     let ranges: Vec<(Range<usize>, Range<usize>)> = change
         .hunks
         .iter()
@@ -99,10 +103,10 @@ fn place_lines(change: &FileChange, current: &Entry) -> Vec<(HunkState, Range<us
             HunkKind::Create | HunkKind::Delete | HunkKind::Mode => None,
         })
         .collect();
-    if ranges.is_empty() || matches!(current, Entry::Absent) {
+    let Some(here) = here.filter(|_| !ranges.is_empty()) else {
         return vec![(HunkState::Touched, 0..0); ranges.len()];
-    }
-    let (before, after, here) = (change.before.text(), change.after.text(), current.text());
+    };
+    let (before, after) = (change.before.text(), change.after.text());
     if here == before {
         return ranges.into_iter().map(|(old, _)| (HunkState::Open, old)).collect();
     }
@@ -143,52 +147,4 @@ fn place_lines(change: &FileChange, current: &Entry) -> Vec<(HunkState, Range<us
             (state, byte(lines.start)..byte(lines.end))
         })
         .collect()
-}
-
-/// Takes spots through edits of `text`, in document order and all meant on it, as one didChange states them.
-///
-/// Clients undo with larger edits than they did with, so what an edit leaves equal at both its ends is no part of it.
-pub fn carry(change: &FileChange, spots: &mut [Spot], text: &str, edits: &[Replacement]) {
-    let edits: Vec<Replacement> = edits.iter().map(|edit| narrowed(text, edit)).collect();
-    for spot in spots {
-        let put = edits.iter().find(|edit| edit.range == spot.range && edit.range.is_empty() && !edit.text.is_empty());
-        let made = put.filter(|put| change.hunk(&spot.id).is_some_and(|hunk| change.new_text(hunk) == put.text));
-        let mut range = map_range(&spot.range, &edits);
-        if let Some(made) = made {
-            range.end = range.start + made.text.len();
-        }
-        spot.range = range;
-    }
-}
-
-/// What the text says at known spots; a spot of a file operation or of an unknown hunk says nothing and is left out.
-pub fn at_spots(change: &FileChange, spots: &[Spot], text: &str) -> Vec<HunkStanding> {
-    spots
-        .iter()
-        .filter_map(|spot| {
-            let hunk = change.hunk(&spot.id).filter(|hunk| matches!(hunk.kind, HunkKind::Lines { .. }))?;
-            let here = text.get(spot.range.clone());
-            let state = if here == Some(change.new_text(hunk)) {
-                HunkState::Accepted
-            } else if here == Some(change.old_text(hunk)) {
-                HunkState::Open
-            } else {
-                HunkState::Touched
-            };
-            Some(standing(hunk, state, spot.range.clone(), text))
-        })
-        .collect()
-}
-
-fn narrowed(text: &str, edit: &Replacement) -> Replacement {
-    let replaced = text.get(edit.range.clone()).unwrap_or("");
-    let head: usize =
-        replaced.chars().zip(edit.text.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
-    let rest = (replaced.get(head..).unwrap_or(""), edit.text.get(head..).unwrap_or(""));
-    let tail: usize =
-        rest.0.chars().rev().zip(rest.1.chars().rev()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
-    Replacement {
-        range: edit.range.start + head..edit.range.end.saturating_sub(tail).max(edit.range.start + head),
-        text: rest.1.get(..rest.1.len() - tail).unwrap_or("").to_owned(),
-    }
 }

@@ -17,6 +17,7 @@ pub mod outlook;
 pub mod parse;
 pub mod render;
 pub mod runtime;
+pub mod small;
 
 pub use approve::{ApprovalRefusal, ApprovedPlan, approve};
 pub use check::{Facts, compile};

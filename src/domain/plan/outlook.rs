@@ -96,6 +96,13 @@ fn what(step: &Step, written: &[String]) -> String {
     }
 }
 
+/// Every command that the plan names, in the order of the document.
+pub fn commands(plan: &Plan) -> Vec<&Command> {
+    let accept = plan.contract.accept.iter();
+    let judged = accept.filter_map(|check| if let Check::Command(command) = check { Some(command) } else { None });
+    plan.steps.iter().flat_map(commands_of).chain(judged).collect()
+}
+
 fn commands_of(step: &Step) -> Vec<&Command> {
     let own = match &step.kind {
         StepKind::Run(command) | StepKind::Fetch(command) | StepKind::Check(Check::Command(command)) => Some(command),

@@ -84,6 +84,18 @@ pub enum Action {
         /// A whole plan document that comes with it, instead of a planner call.
         document: Option<String>,
     },
+    /// A change of one item: a plan of one step, made from the words and the place, approved and run by this one act.
+    Small {
+        /// What, and in which file.
+        goal: Goal,
+        /// The item of that file where the change belongs.
+        focus: Option<String>,
+    },
+    /// A question about the code: it is read, and nothing changes.
+    AskQuestion {
+        /// What is asked, and where.
+        goal: Goal,
+    },
     /// A person approves a revision.
     Approve {
         /// Which task.
@@ -220,7 +232,9 @@ impl Action {
         match self {
             // The same goal within a minute is the same task; a document that comes with it makes another one.
             Action::Plan { document, .. } => document.is_none(),
-            Action::Approve { .. }
+            Action::Small { .. }
+            | Action::AskQuestion { .. }
+            | Action::Approve { .. }
             | Action::Run { .. }
             | Action::Resume { .. }
             | Action::Pause { .. }

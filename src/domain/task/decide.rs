@@ -56,6 +56,8 @@ pub fn decide(task: &Task, plan: Option<&ApprovedPlan>, actor: &Actor, action: &
         }
         Action::Gate { gate, answer, comment, .. } => gate_answer(task, plan, gate.as_ref(), *answer, comment, actor),
         Action::Plan { .. }
+        | Action::Small { .. }
+        | Action::AskQuestion { .. }
         | Action::Approve { .. }
         | Action::Answer { .. }
         | Action::Accept { .. }

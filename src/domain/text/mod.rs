@@ -10,6 +10,7 @@
 
 mod edits;
 mod lines;
+pub mod sanitize;
 mod style;
 
 pub use edits::{EditProblem, apply, invert, map_offset, map_range};

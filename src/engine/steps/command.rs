@@ -75,7 +75,7 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
             let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
             // A save of the person while the command runs is later than the view, and no change of the step's.
             let before = users(&world, &plan, &own, &laid).await;
-            let stage = Stage::View(laid.over.clone().into_iter().collect());
+            let stage = Stage::View(laid.view().into_iter().collect());
             let order = RunOrder { task, effect, command: order_command, stage, timeout, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(arena_fault)?;
             let mut started = Vec::new();

@@ -16,6 +16,7 @@ use crate::testing::memory_arena::{Answer, MemoryArena, Tree};
 use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::script::{Script, Turn};
+use crate::workspace::NoDocuments;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +58,8 @@ impl Hands {
         let world = World {
             store: Arc::new(MemoryStore::new()),
             workspace: Arc::new(workspace.clone()),
+            disk: Arc::new(workspace.clone()),
+            documents: Arc::new(NoDocuments),
             syntax: Arc::new(TreeSitter::with_index(Index::in_memory())),
             model: Arc::new(model.clone()),
             arena: Arc::new(arena.clone()),

@@ -20,6 +20,7 @@ use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::projection::projection;
 use crate::testing::script::{Script, Turn};
+use crate::workspace::NoDocuments;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -260,6 +261,8 @@ impl Scene {
         World {
             store: Arc::new(self.store.clone()),
             workspace: Arc::new(Mortal(self.workspace.clone(), life.clone())),
+            disk: Arc::new(Mortal(self.workspace.clone(), life.clone())),
+            documents: Arc::new(NoDocuments),
             syntax: Arc::new(Versioned(TreeSitter::with_index(index), self.grammar)),
             model: Arc::new(Mortal(self.model.clone(), life.clone())),
             arena: Arc::new(Mortal(self.arena.clone(), life.clone())),

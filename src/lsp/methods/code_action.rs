@@ -1,13 +1,29 @@
 //! `textDocument/codeAction`.
 //!
-//! Invariant: nothing is listed that does not apply. Absent: state of its own.
+//! Invariant: answered from the desk and the open documents, without waiting for anything: some clients ask at every
+//! move of the cursor, and one stops until it has the answer. Nothing is listed that does not apply. Absent: state of
+//! its own; resolving.
 
 use crate::lsp::session::Session;
+use crate::lsp::views::OfSession;
+use crate::lsp::views::menu::{self, Here};
 use std::sync::Arc;
 use tower_lsp::jsonrpc::Result;
-use tower_lsp::lsp_types::{CodeActionParams, CodeActionResponse};
+use tower_lsp::lsp_types::{CodeActionOrCommand, CodeActionParams, CodeActionResponse, CodeActionTriggerKind};
 
 /// Answers it.
-pub async fn handle(_session: &Arc<Session>, _params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
-    Ok(None)
+pub async fn handle(session: &Arc<Session>, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+    let Some(path) = session.path_of(&params.text_document.uri) else { return Ok(None) };
+    let texts = OfSession { documents: session.documents().as_ref(), session: session.id() };
+    let here = Here {
+        path: &path,
+        range: params.range,
+        encoding: session.encoding(),
+        asked: params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC),
+        problems: &params.context.diagnostics,
+    };
+    let mut actions = menu::actions(&session.desk(), &texts, &here);
+    actions.retain(|action| menu::is_wanted(action, params.context.only.as_deref()));
+    let actions: Vec<CodeActionOrCommand> = actions.into_iter().map(CodeActionOrCommand::CodeAction).collect();
+    Ok((!actions.is_empty()).then_some(actions))
 }

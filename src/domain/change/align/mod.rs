@@ -268,8 +268,13 @@ fn settle(view: &View, hunk: usize, lines: Range<usize>) -> Range<usize> {
 }
 
 /// Whether enough says that the hunk stands there and not at another equal line: a telling line reached without a
-/// break above or below it, the end of the file, or a text of its own that stands once.
+/// break above or below it, the end of the file, or a text of its own that stands once. A side without lines needs both
+/// of its neighbours besides: where the line above is gone, the braces below may be another function's.
 fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<usize>) -> bool {
+    let gone = |line: Option<&Option<usize>>| line.is_some_and(Option::is_none);
+    if lines.is_empty() && (gone(view.matches(hunk).last()) || gone(view.matches(hunk + 1).first())) {
+        return false;
+    }
     let lines = settle(view, hunk, lines.clone());
     let firm = |gap: usize, offset: usize| view.firm.get(gap).and_then(|gap| gap.get(offset)) == Some(&true);
     let mut at = lines.start;

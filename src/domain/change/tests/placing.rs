@@ -2,7 +2,6 @@
 
 use super::samples::*;
 use super::*;
-use crate::domain::change::spot::{at_spots, carry};
 use crate::domain::problem::Replacement;
 use crate::domain::text::apply;
 use proptest::prelude::*;
@@ -69,15 +68,17 @@ fn equal_braces_and_blank_lines_do_not_draw_a_hunk_away() {
 #[test]
 fn a_spot_is_carried_through_edits() {
     let change = change(&file(BEFORE), &file(AFTER));
-    let mut spots: Vec<Spot> =
-        derive(&change, &change.before).into_iter().map(|s| Spot { id: s.id, range: s.range }).collect();
+    let mut spots = Spots::find(&change, BEFORE);
     let mut text = BEFORE.to_owned();
     let mut edit = |find: &str, put: &str| {
         let at = text.find(find).unwrap();
-        let edits = [Replacement { range: at..at + find.len(), text: put.to_owned() }];
-        carry(&change, &mut spots, &text, &edits);
-        text = apply(&text, &edits).unwrap();
-        let states: Vec<String> = at_spots(&change, &spots, &text)
+        let edit = Replacement { range: at..at + find.len(), text: put.to_owned() };
+        let before = text.clone();
+        spots.carry(&change, &text, &edit);
+        text = apply(&text, &[edit]).unwrap();
+        spots.settle(&change, &before, &text);
+        let states: Vec<String> = spots
+            .standings(&change, &text)
             .iter()
             .map(|s| format!("{:?} {:?}", s.state, &text[s.range.clone()]))
             .collect();

@@ -1,7 +1,7 @@
-//! Makes text from outside harmless for a terminal.
+//! Makes text from outside harmless for whoever shows it: a terminal, an editor, a page.
 //!
 //! Invariant: what comes out holds no character that a terminal obeys, and none that shows text in another order than
-//! it is stored. Absent: styles of our own; `Paper` adds them afterwards.
+//! it is stored. Absent: styles and marks of our own; whoever adds them does so afterwards.
 
 use std::borrow::Cow;
 

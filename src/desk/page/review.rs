@@ -1,0 +1,112 @@
+//! The page of a task's hunks: each with where it belongs, why it is there, and what the checks say.
+//!
+//! Invariant: a heading begins with the hunk's id; every byte of a hunk is seen. Absent: deciding, and rejected hunks'
+//! removal: a page lists them all.
+
+use super::super::review::counts;
+use super::markdown::{code, fence, line};
+use crate::desk::{Dossier, ReviewHunk};
+use crate::domain::change::{Decision, Flag, HunkState};
+use crate::domain::ids::StepId;
+use crate::domain::plan::small;
+use crate::domain::text::counted;
+use std::fmt::Write;
+
+/// The whole page.
+pub fn review(dossier: &Dossier) -> String {
+    let task = &dossier.task;
+    let counts = counts(dossier);
+    let mut page = format!("# Review: {}\n\n", line(&small::title(&task.goal.words)));
+    let _ = writeln!(
+        page,
+        "**{}** · task {} · {} pending, {} accepted, {} rejected",
+        dossier.state.words(),
+        code(task.id.as_str()),
+        counts.pending,
+        counts.accepted,
+        counts.rejected
+    );
+    if dossier.hunks.is_empty() {
+        page.push_str("\nThere is no hunk.\n");
+    }
+    for one in dossier.hunks.iter() {
+        hunk(&mut page, dossier, one);
+    }
+    if counts.pending > 0 {
+        let _ = write!(
+            page,
+            "\nAll {} that are not uncertain: {} · {}\n",
+            counted(counts.pending, "pending hunk"),
+            code("planwright.accept"),
+            code(&format!("planwright accept {} --all", task.id))
+        );
+    }
+    page
+}
+
+fn hunk(page: &mut String, dossier: &Dossier, hunk: &ReviewHunk) {
+    let _ = write!(page, "\n## {} {}:{}\n\n", hunk.id, line(hunk.path.as_str()), hunk.line);
+    let reason = title(dossier, &hunk.step).map(|title| format!(": {}", line(title))).unwrap_or_default();
+    let _ = writeln!(page, "- step {}{reason}", code(hunk.step.as_str()));
+    let _ = writeln!(page, "- {}", state(hunk));
+    if !hunk.verdict.is_empty() {
+        let _ = writeln!(page, "- {}", line(&hunk.verdict));
+    }
+    if hunk.kind != "lines" {
+        let what = match hunk.kind.as_str() {
+            "create" => "the file is new",
+            "delete" => "the file goes",
+            _ => "its mode changes",
+        };
+        let _ = writeln!(page, "- {what}");
+    }
+    for flag in &hunk.flags {
+        let said = match flag {
+            Flag::OutsideFocus(focus) => format!("outside the focus {}", code(focus)),
+            Flag::Uncertain(reason) => format!("uncertain: {}", line(reason)),
+            Flag::Measure(what) => format!("changes what a check measures by: {}", line(what)),
+        };
+        let _ = writeln!(page, "- **mind** {said}");
+    }
+    let mut diff = String::new();
+    marked(&mut diff, ' ', &hunk.context.0);
+    marked(&mut diff, '-', &hunk.old);
+    marked(&mut diff, '+', &hunk.new);
+    marked(&mut diff, ' ', &hunk.context.1);
+    let _ = write!(page, "\n{}", fence("diff", &diff));
+    if let Some(instead) = &hunk.touching {
+        let _ = write!(page, "\nWhat stands there now:\n\n{}", fence("text", instead));
+    }
+}
+
+fn title<'a>(dossier: &'a Dossier, step: &StepId) -> Option<&'a str> {
+    let plan = &dossier.page.as_ref()?.plan;
+    let titled = plan.steps.iter().find(|planned| &planned.id == step)?;
+    (!titled.title.is_empty()).then_some(titled.title.as_str())
+}
+
+fn state(hunk: &ReviewHunk) -> String {
+    let by = hunk.decision.as_ref().map(|(_, actor)| format!(" by {}", line(&super::super::view::by(actor))));
+    let by = by.unwrap_or_default();
+    match (hunk.state, hunk.decision.as_ref().map(|(decision, _)| decision)) {
+        (HunkState::Open, None | Some(Decision::Undo)) => "**open**".to_owned(),
+        (HunkState::Open, Some(Decision::Accept)) => format!("**accepted, not yet on disk**{by}"),
+        (HunkState::Open, Some(Decision::Reject(reason))) => {
+            let why = reason.as_ref().map(|why| format!(": {}", line(why))).unwrap_or_default();
+            format!("**rejected**{by}{why}")
+        }
+        (HunkState::Accepted, _) if !hunk.on_disk => format!("**accepted in the buffer**{by}; save the file"),
+        (HunkState::Accepted, _) => format!("**accepted**{by}"),
+        (HunkState::Touched, _) => "**touched**: something else stands there now".to_owned(),
+    }
+}
+
+fn marked(diff: &mut String, mark: char, text: &str) {
+    for one in text.split_inclusive('\n') {
+        let body = one.strip_suffix('\n').unwrap_or(one);
+        let _ = writeln!(diff, "{mark}{body}");
+        if !one.ends_with('\n') && mark != ' ' {
+            diff.push_str("\\ no newline at the end\n");
+        }
+    }
+}
