@@ -13,12 +13,12 @@ use crate::desk::{Desk, Query, Surroundings, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::engine::{self, Buffered, EngineHandle, Limits, Running, Update, World};
-use crate::host::{self, Handle, Port, StateDir};
+use crate::host::{self, Handle, Port, Seat, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
 use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
-use crate::workspace::{Disk, NoDocuments, watch};
+use crate::workspace::{Buffers, Disk, watch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
             "go to a folder that exists",
         )
     })?;
-    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(NoDocuments))?);
+    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(Buffers::new()))?);
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
     if parsed.has("end-host") {
         return end_host(&site, io).await;
@@ -79,7 +79,8 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     let _unhosted = if parsed.removes() { Some(host::keep_unhosted(&site.state)?) } else { None };
     let running = Hosted::default();
     let exit = cli::serve(parsed, io, &house, async || {
-        let joined: Box<dyn Port> = Box::new(Joined::join(site.clone(), "terminal".to_owned(), running.clone()).await?);
+        let seat = Seat::terminal("terminal", site.documents.clone());
+        let joined: Box<dyn Port> = Box::new(Joined::join(site.clone(), seat, running.clone()).await?);
         Ok(joined)
     })
     .await;
@@ -194,8 +195,7 @@ impl Site {
 /// A host of this process, or another's, joined again when that one is gone.
 struct Joined {
     site: Arc<Site>,
-    /// As whom.
-    name: String,
+    seat: Seat,
     handle: Mutex<Handle>,
     running: Hosted,
     /// The desks of whichever handle there is, one after the other.
@@ -204,12 +204,22 @@ struct Joined {
     acted: AtomicBool,
 }
 
+/// Shows the newest of these desks. The older of two never comes last, whoever shows them.
+fn show(desks: &watch::Receiver<Arc<Desk>>, to: &watch::Sender<Arc<Desk>>) {
+    to.send_if_modified(|shown| {
+        let newest = desks.borrow().clone();
+        let another = !Arc::ptr_eq(shown, &newest);
+        *shown = newest;
+        another
+    });
+}
+
 impl Joined {
-    async fn join(site: Arc<Site>, name: String, running: Hosted) -> Result<Self, Refusal> {
-        let handle = join(&site, &name, &running).await?;
+    async fn join(site: Arc<Site>, seat: Seat, running: Hosted) -> Result<Self, Refusal> {
+        let handle = join(&site, &seat, &running).await?;
         let joined = Self {
             site,
-            name,
+            seat,
             handle: Mutex::new(handle.clone()),
             running,
             desk: watch::Sender::default(),
@@ -223,11 +233,10 @@ impl Joined {
     /// Shows this handle's desks from now on.
     fn follow(&self, handle: &Handle) {
         let (mut desks, to) = (handle.desks(), self.desk.clone());
-        to.send_replace(desks.borrow_and_update().clone());
+        show(&desks, &to);
         let follower = tokio::spawn(async move {
             while desks.changed().await.is_ok() {
-                let desk = desks.borrow_and_update().clone();
-                to.send_replace(desk);
+                show(&desks, &to);
             }
         });
         let former = self.follower.lock().unwrap_or_else(PoisonError::into_inner).replace(follower.abort_handle());
@@ -262,7 +271,11 @@ impl Port for Joined {
                         joins += 1;
                         self.rejoin().await?;
                     }
-                    answer => return answer,
+                    answer => {
+                        // The follower may be a moment late; whoever acted looks now.
+                        show(&handle.desks(), &self.desk);
+                        return answer;
+                    }
                 }
             }
         })
@@ -313,7 +326,7 @@ impl Port for Joined {
 
     fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
         Box::pin(async move {
-            let handle = join(&self.site, &self.name, &self.running).await?;
+            let handle = join(&self.site, &self.seat, &self.running).await?;
             self.follow(&handle);
             *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
             Ok(())
@@ -324,8 +337,8 @@ impl Port for Joined {
 /// The engine of this process, if it is the host, and the handle that keeps the lock.
 type Hosted = Arc<Mutex<(Option<Running>, Option<Handle>)>>;
 
-async fn join(site: &Arc<Site>, name: &str, running: &Hosted) -> Result<Handle, Refusal> {
-    let handle = host::join(&site.state, name, |former| {
+async fn join(site: &Arc<Site>, seat: &Seat, running: &Hosted) -> Result<Handle, Refusal> {
+    let handle = host::join(&site.state, seat.clone(), |former| {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.

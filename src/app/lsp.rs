@@ -8,7 +8,7 @@ use crate::cli::Exit;
 use crate::config::{Arguments, Environment};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
-use crate::host::Port;
+use crate::host::{Port, Seat};
 use crate::lsp::{Ground, Place};
 use crate::ports::{Documents, Fut, Workspace as _};
 use crate::workspace::{Buffers, root_of};
@@ -56,7 +56,7 @@ impl Ground for EditorGround {
             let site = Arc::new(Site::open(config, self.environment.clone(), folder, self.documents.clone())?);
             log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
             let root = site.disk.root().to_path_buf();
-            let port = Joined::join(site, client, self.hosted.clone()).await?;
+            let port = Joined::join(site, Seat::editor(&client, self.documents.clone()), self.hosted.clone()).await?;
             let user = actor(&self.environment).user;
             let place: Arc<dyn Place> =
                 Arc::new(EditorPlace { root, port, user, resumes, hosted: self.hosted.clone() });

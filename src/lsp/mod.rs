@@ -13,6 +13,7 @@ pub mod ground;
 mod methods;
 mod parent;
 mod pipes;
+mod plan_doc;
 mod resume;
 mod session;
 pub mod views;

@@ -7,6 +7,7 @@ use super::client::Client;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
+use super::plan_doc::Plans;
 use super::views::Views;
 use crate::desk::Desk;
 use crate::domain::ids::WorkspacePath;
@@ -39,6 +40,7 @@ pub struct Session {
     /// What goes on beside the handlers, as long as the session lives.
     life: Mutex<Option<JoinHandle<()>>>,
     views: Views,
+    plans: Plans,
 }
 
 /// Which URIs the client has open.
@@ -76,6 +78,7 @@ impl Session {
             acts: watch::Sender::default(),
             life: Mutex::default(),
             views: Views::default(),
+            plans: Plans::default(),
         })
     }
 
@@ -157,6 +160,11 @@ impl Session {
     /// What is shown without being asked for: where other parts hand in what they have to say of a file.
     pub fn views(&self) -> &Views {
         &self.views
+    }
+
+    /// The plan documents that are open here, compiled.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     /// The open documents of this process.

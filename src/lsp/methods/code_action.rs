@@ -4,6 +4,7 @@
 //! move of the cursor, and one stops until it has the answer. Nothing is listed that does not apply. Absent: state of
 //! its own; resolving.
 
+use crate::lsp::plan_doc;
 use crate::lsp::session::Session;
 use crate::lsp::views::OfSession;
 use crate::lsp::views::menu::{self, Here};
@@ -22,7 +23,8 @@ pub async fn handle(session: &Arc<Session>, params: CodeActionParams) -> Result<
         asked: params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC),
         problems: &params.context.diagnostics,
     };
-    let mut actions = menu::actions(&session.desk(), &texts, &here);
+    let mut actions = plan_doc::actions(session, &path, params.range, here.asked);
+    actions.extend(menu::actions(&session.desk(), &texts, &here));
     actions.retain(|action| menu::is_wanted(action, params.context.only.as_deref()));
     let actions: Vec<CodeActionOrCommand> = actions.into_iter().map(CodeActionOrCommand::CodeAction).collect();
     Ok((!actions.is_empty()).then_some(actions))

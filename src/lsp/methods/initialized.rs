@@ -4,7 +4,7 @@
 //! leaves a server that answers with nothing. Absent: prompts.
 
 use crate::lsp::session::Session;
-use crate::lsp::{ground::Place, resume, views};
+use crate::lsp::{ground::Place, plan_doc, resume, views};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,11 @@ async fn live(session: Arc<Session>) {
         }
     };
     session.set_place(place.clone());
-    tokio::join!(views::run(session.clone(), place.clone()), keep(session, place, begun));
+    tokio::join!(
+        views::run(session.clone(), place.clone()),
+        plan_doc::run(session.clone(), place.clone()),
+        keep(session, place, begun),
+    );
 }
 
 /// Joins again whenever the host is gone.

@@ -272,6 +272,18 @@ impl Editor {
         self.shared.state().allowed.push(method.to_owned());
     }
 
+    /// The views may go unread: for tests of something else.
+    pub fn allow_views(&self) {
+        const VIEWS: [&str; 5] = [
+            "textDocument/publishDiagnostics",
+            "window/workDoneProgress/create",
+            "$/progress",
+            "workspace/codeLens/refresh",
+            "workspace/inlayHint/refresh",
+        ];
+        VIEWS.iter().for_each(|method| self.allow(method));
+    }
+
     /// What arrived and was neither taken nor allowed.
     pub fn unread(&self) -> Vec<Value> {
         let state = self.shared.state();
