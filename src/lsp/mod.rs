@@ -6,6 +6,7 @@
 
 mod backend;
 mod client;
+mod commands;
 mod editor;
 mod facts;
 mod gate;
