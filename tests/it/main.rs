@@ -22,6 +22,7 @@ mod planner;
 mod processes;
 mod readme;
 mod rights;
+mod small;
 mod terminal;
 mod tidy;
 mod tour;
