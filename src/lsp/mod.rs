@@ -8,10 +8,12 @@ mod backend;
 mod client;
 mod editor;
 mod facts;
+mod from_proto;
 mod gate;
 pub mod ground;
 mod methods;
 mod session;
+mod to_proto;
 pub mod views;
 
 pub use client::{Client, Unanswered};
