@@ -9,6 +9,7 @@ mod client;
 mod commands;
 mod editor;
 mod facts;
+mod from_proto;
 mod gate;
 pub mod ground;
 mod methods;
@@ -17,6 +18,7 @@ mod pipes;
 mod plan_doc;
 mod resume;
 mod session;
+mod to_proto;
 pub mod views;
 
 #[cfg(test)]
