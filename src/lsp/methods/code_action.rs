@@ -23,7 +23,7 @@ pub async fn handle(session: &Arc<Session>, params: CodeActionParams) -> Result<
         asked: params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC),
         problems: &params.context.diagnostics,
     };
-    let mut actions = plan_doc::actions(session, &path, params.range, here.asked);
+    let mut actions = plan_doc::actions(session, &path, params.range, here.asked).await;
     actions.extend(menu::actions(&session.desk(), &texts, &here));
     actions.retain(|action| menu::is_wanted(action, params.context.only.as_deref()));
     let actions: Vec<CodeActionOrCommand> = actions.into_iter().map(CodeActionOrCommand::CodeAction).collect();
