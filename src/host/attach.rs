@@ -3,8 +3,8 @@
 //! Invariant: every request is answered, by the host or by a refusal that says that the host has gone or stands still.
 //! Absent: taking over; whoever holds the handle joins again.
 
-use super::VERSION;
 use super::Seat;
+use super::VERSION;
 use super::lock::Holder;
 use super::mirror::Mirror;
 use super::process::{self, State};

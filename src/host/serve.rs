@@ -86,12 +86,7 @@ pub(super) enum Outgoing {
 pub(super) type Engine = watch::Receiver<Option<EngineHandle>>;
 
 /// Takes connections until dropped; they end with it.
-pub(super) async fn serve(
-    listener: UnixListener,
-    engine: Engine,
-    documents: Option<Arc<dyn Documents>>,
-    owed: Owed,
-) {
+pub(super) async fn serve(listener: UnixListener, engine: Engine, documents: Option<Arc<dyn Documents>>, owed: Owed) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -233,9 +228,7 @@ async fn listen(
     owed: &Owed,
 ) -> io::Result<()> {
     let send = |outgoing| {
-        queue
-            .try_send(outgoing)
-            .map_err(|_| io::Error::new(io::ErrorKind::WouldBlock, "it asks and does not read"))
+        queue.try_send(outgoing).map_err(|_| io::Error::new(io::ErrorKind::WouldBlock, "it asks and does not read"))
     };
     let answer = |(id, answer, debt, act): (u64, Answer, Debt, bool)| {
         let line = encode_answer(id, answer)?;

@@ -1,5 +1,6 @@
 //! The mirrored desk: as values, and over the socket.
 
+use super::shared::Fake;
 use super::{Place, actor, engine_of, say, within};
 use crate::desk::fixture::{dossier, opened, revision};
 use crate::desk::{Desk, Dossier, Page, ReviewHunk};
@@ -11,7 +12,6 @@ use crate::domain::task::standing::TaskState;
 use crate::host::Seat;
 use crate::host::mirror::{Mirror, Sent};
 use crate::host::wire::{FromHost, ToHost, encode};
-use super::shared::Fake;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;

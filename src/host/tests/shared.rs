@@ -241,7 +241,8 @@ async fn no_event_is_lost_or_doubled_while_a_host_is_joined() {
         let at_host = Arc::new(Fake::default());
         let host = place.join_as(Seat::terminal("terminal", at_host.clone()), engine()).await.unwrap();
         let at_editor = Arc::new(Buffers::new());
-        let session = at_editor.begin("vi 9", Arc::new(Hand { documents: Weak::new(), session: SessionId(1), willing: false }));
+        let session =
+            at_editor.begin("vi 9", Arc::new(Hand { documents: Weak::new(), session: SessionId(1), willing: false }));
         at_editor.tell(session, opened("a.rs", 0, "0"));
         let typing = {
             let at_editor = at_editor.clone();
