@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The top of the git worktree around a folder, else the folder.
-pub(super) fn root_of(dir: &Path) -> PathBuf {
+pub fn root_of(dir: &Path) -> PathBuf {
     dir.ancestors().find(|dir| git_dir(dir).is_some()).unwrap_or(dir).to_owned()
 }
 

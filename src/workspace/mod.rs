@@ -17,6 +17,7 @@ mod temporary;
 mod watch;
 mod write;
 
+pub use binding::root_of;
 pub use buffers::Buffers;
 pub use closed::NoDocuments;
 pub use disk::{Disk, LIMIT, OpenError};

@@ -16,6 +16,7 @@ mod failure;
 mod faults;
 mod input;
 mod kills;
+mod lsp;
 mod oracle;
 mod planner;
 mod processes;
