@@ -8,6 +8,7 @@ mod backend;
 mod client;
 mod editor;
 mod facts;
+mod from_proto;
 mod gate;
 pub mod ground;
 mod methods;
@@ -16,6 +17,7 @@ mod pipes;
 mod plan_doc;
 mod resume;
 mod session;
+mod to_proto;
 pub mod views;
 
 #[cfg(test)]
