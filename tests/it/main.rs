@@ -17,6 +17,7 @@ mod faults;
 mod input;
 mod kills;
 mod lsp;
+mod neovim;
 mod oracle;
 mod planner;
 mod processes;
