@@ -68,6 +68,8 @@ pub struct Given {
     pub tools: bool,
     /// The hunks are changes that are offered for a plan document.
     pub plan: bool,
+    /// What is offered is not wanted.
+    pub decline: bool,
     /// Words.
     pub words: Option<String>,
 }
@@ -370,6 +372,7 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
             "states" => given.states = flag()?,
             "tools" => given.tools = flag()?,
             "plan" => given.plan = flag()?,
+            "decline" => given.decline = flag()?,
             _ => return Err(format!("nothing is known of `{}`", cut(name))),
         }
     }

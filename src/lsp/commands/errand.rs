@@ -161,6 +161,7 @@ pub fn errand(row: &Row, given: Given) -> Result<Errand, (String, String)> {
         Verb::Say => act(Action::Say { task: which, words: said("what to say")?, step: given.step }),
         Verb::Revise => act(Action::Revise { task: which, words: said("what to change")? }),
         Verb::Replan => act(Action::Replan { task: which, words }),
+        Verb::TakeRevision => act(Action::Offer { task: which, take: !given.decline }),
         Verb::Gate => match given.answer {
             Some(answer) => act(Action::Gate { task: which, gate: given.gate, answer, comment: words }),
             None => Err(misuse("allow, deny or happened is missing")),
@@ -214,7 +215,7 @@ pub fn errand(row: &Row, given: Given) -> Result<Errand, (String, String)> {
             [from, to] => Ok(Errand::Show(Shown::Compare(which, Some(*from), Some(*to)))),
             [..] => Err(misuse("two revisions at most")),
         },
-        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => {
+        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp => {
             let word = row.terminal.unwrap_or_default();
             Err(("this is done in a terminal".to_owned(), format!("planwright {word}")))
         }
