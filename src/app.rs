@@ -3,6 +3,8 @@
 //!
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
+mod fresh;
+
 use crate::arena::{self, CopyArena};
 use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
 use crate::clock::SystemClock;
@@ -11,12 +13,13 @@ use crate::desk::{Desk, Query, Surroundings, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::engine::{self, Buffered, EngineHandle, Limits, Running, Update, World};
-use crate::host::{self, Handle, Port, StateDir};
+use crate::host::{self, Handle, Port, Seat, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
 use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
-use crate::workspace::{Disk, NoDocuments, watch};
+use crate::workspace::{Buffers, Disk, watch};
+use fresh::Fresh;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -65,7 +68,7 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
             "go to a folder that exists",
         )
     })?;
-    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(NoDocuments))?);
+    let site = Arc::new(Site::open(config, environment.clone(), cwd, Arc::new(Buffers::new()))?);
     log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
     if parsed.has("end-host") {
         return end_host(&site, io).await;
@@ -195,6 +198,16 @@ struct Joined {
     acted: AtomicBool,
 }
 
+/// Shows the newest of these desks. The older of two never comes last, whoever shows them.
+fn show(desks: &watch::Receiver<Arc<Desk>>, to: &watch::Sender<Arc<Desk>>) {
+    to.send_if_modified(|shown| {
+        let newest = desks.borrow().clone();
+        let another = !Arc::ptr_eq(shown, &newest);
+        *shown = newest;
+        another
+    });
+}
+
 impl Joined {
     fn new(site: Arc<Site>, handle: Handle, running: Hosted) -> Self {
         let joined = Self {
@@ -212,11 +225,10 @@ impl Joined {
     /// Shows this handle's desks from now on.
     fn follow(&self, handle: &Handle) {
         let (mut desks, to) = (handle.desks(), self.desk.clone());
-        to.send_replace(desks.borrow_and_update().clone());
+        show(&desks, &to);
         let follower = tokio::spawn(async move {
             while desks.changed().await.is_ok() {
-                let desk = desks.borrow_and_update().clone();
-                to.send_replace(desk);
+                show(&desks, &to);
             }
         });
         let former = self.follower.lock().unwrap_or_else(PoisonError::into_inner).replace(follower.abort_handle());
@@ -251,7 +263,11 @@ impl Port for Joined {
                         joins += 1;
                         self.rejoin().await?;
                     }
-                    answer => return answer,
+                    answer => {
+                        // The follower may be a moment late; whoever acted looks now.
+                        show(&handle.desks(), &self.desk);
+                        return answer;
+                    }
                 }
             }
         })
@@ -314,7 +330,7 @@ impl Port for Joined {
 type Hosted = Arc<Mutex<(Option<Running>, Option<Handle>)>>;
 
 async fn join(site: &Arc<Site>, running: &Hosted) -> Result<Handle, Refusal> {
-    let handle = host::join(&site.state, "terminal", |former| {
+    let handle = host::join(&site.state, Seat::terminal("terminal", site.documents.clone()), |former| {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.
@@ -377,12 +393,14 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     index(&syntax, &site.disk).await;
     let limits = &site.config.limits;
     let disk: Arc<dyn Workspace> = Arc::new(site.disk.clone());
+    let files: Arc<dyn Workspace> = Arc::new(Buffered::new(disk.clone(), site.documents.clone()));
+    let fresh = Arc::new(Fresh { files: files.clone(), syntax: syntax.clone() });
     let world = World {
         store,
-        workspace: Arc::new(Buffered::new(disk.clone(), site.documents.clone())),
+        workspace: files,
         disk,
         documents: site.documents.clone(),
-        syntax: syntax.clone(),
+        syntax,
         model,
         arena: Arc::new(arena),
         clock: Arc::new(SystemClock),
@@ -396,21 +414,9 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         remarks,
     };
     let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
-    if let Some(mut changes) = changes {
-        let tell = running.changed();
-        let disk = site.disk.clone();
-        tokio::spawn(async move {
-            while let Some(paths) = changes.next().await {
-                for path in &paths {
-                    let text = match disk.read(path).await {
-                        Ok(crate::domain::change::Entry::File { text, .. }) => Some(text),
-                        Ok(crate::domain::change::Entry::Absent) | Err(_) => None,
-                    };
-                    syntax.index().update(path, text.as_deref());
-                }
-                tell(paths.into_iter().collect());
-            }
-        });
+    fresh.clone().follow_documents(site.documents.as_ref());
+    if let Some(changes) = changes {
+        tokio::spawn(fresh.follow_disk(changes, running.changed()));
     }
     Ok(running)
 }

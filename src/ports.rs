@@ -464,7 +464,8 @@ pub trait Documents: Send + Sync {
     fn end(&self, session: SessionId);
     /// Takes an event in: text, version, and the spots of what is watched at this path.
     fn tell(&self, session: SessionId, event: DocumentEvent);
-    /// Hears of every event from now on.
+    /// Hears of every document that is open, as if it were opened now, then of every event: none is left out in between
+    /// and none told twice.
     fn listen(&self, listener: Listener);
     /// A document as one session has it.
     fn of(&self, session: SessionId, path: &WorkspacePath) -> Option<Document>;

@@ -3,13 +3,17 @@
 //! Invariant: every request is answered, by the host or by a refusal that says that the host has gone or stands still.
 //! Absent: taking over; whoever holds the handle joins again.
 
+use super::Seat;
 use super::VERSION;
 use super::lock::Holder;
+use super::mirror::Mirror;
 use super::process::{self, State};
+use super::serve::apart;
 use super::wire::{Answer, FRAME, FromHost, Lines, ToHost, encode};
 use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::Update;
+use crate::ports::{DocumentEvent, Documents, EditorFault, EditorOrder};
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,16 +31,21 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Updates that a slow reader of this handle may fall behind.
 const UPDATES: usize = 1_024;
 
+/// Bytes of a line that is understood on another thread.
+const LONG: usize = 100_000;
+
 /// A connection to a host.
 #[derive(Debug)]
 pub struct Attached {
     holder: Holder,
-    frames: mpsc::UnboundedSender<Vec<u8>>,
+    messages: mpsc::UnboundedSender<ToHost>,
     waiting: Arc<Waiting>,
     next_id: AtomicU64,
     updates: broadcast::Sender<Update>,
     gone: watch::Receiver<bool>,
-    desk: watch::Sender<Arc<Desk>>,
+    desk: watch::Receiver<Arc<Desk>>,
+    /// The documents speak to the host for as long as it lives.
+    _telling: Option<Arc<mpsc::UnboundedSender<ToHost>>>,
     tasks: [AbortHandle; 2],
 }
 
@@ -62,9 +71,9 @@ pub(super) enum NotAttached {
 }
 
 impl Attached {
-    /// Connects, greets and subscribes.
-    pub(super) async fn to(holder: Holder, client: &str) -> Result<Self, NotAttached> {
-        match tokio::time::timeout(PATIENCE, greet(&holder, client)).await {
+    /// Connects, greets, subscribes, and for an editor tells what is open and mirrors the desk.
+    pub(super) async fn to(holder: Holder, seat: &Seat) -> Result<Self, NotAttached> {
+        match tokio::time::timeout(PATIENCE, greet(&holder, &seat.client)).await {
             Err(_) => Err(NotAttached::Silent),
             Ok(Err(error)) => {
                 tracing::debug!(%error, "not attached");
@@ -72,8 +81,12 @@ impl Attached {
             }
             Ok(Ok((_, _, version))) if version != VERSION => Err(NotAttached::Refused(other(&holder, &version))),
             Ok(Ok((lines, to, _))) => {
-                let attached = Self::start(holder, lines, to);
-                match attached.request(|id| ToHost::Subscribe { id }).await {
+                let attached = Self::start(holder, lines, to, seat);
+                let subscribed = match attached.request(|id| ToHost::Subscribe { id }).await {
+                    Ok(_) if seat.follows => attached.request(|id| ToHost::Follow { id }).await,
+                    subscribed => subscribed,
+                };
+                match subscribed {
                     Ok(_) => Ok(attached),
                     Err(refusal) if refusal.kind == RefusalKind::Held => Err(NotAttached::Silent),
                     Err(_) => Err(NotAttached::Gone),
@@ -82,24 +95,27 @@ impl Attached {
         }
     }
 
-    fn start(holder: Holder, lines: Lines<BufReader<OwnedReadHalf>>, to: OwnedWriteHalf) -> Self {
-        let (frames, queue) = mpsc::unbounded_channel();
+    fn start(holder: Holder, lines: Lines<BufReader<OwnedReadHalf>>, to: OwnedWriteHalf, seat: &Seat) -> Self {
+        let (messages, queue) = mpsc::unbounded_channel();
         let (updates, _) = broadcast::channel(UPDATES);
         let (lost, gone) = watch::channel(false);
+        let (desks, desk) = watch::channel(Arc::default());
         let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
         let writer = tokio::spawn(write(to, queue));
-        let reader = tokio::spawn(read(lines, Arc::clone(&waiting), updates.clone(), lost));
+        let reader = Reader {
+            waiting: Arc::clone(&waiting),
+            updates: updates.clone(),
+            mirror: Mirror::default(),
+            desks,
+            seat: seat.clone(),
+            messages: messages.clone(),
+        };
+        let reader = tokio::spawn(reader.read(lines, lost));
         let tasks = [writer.abort_handle(), reader.abort_handle()];
-        Self {
-            holder,
-            frames,
-            waiting,
-            next_id: AtomicU64::new(1),
-            updates,
-            gone,
-            desk: watch::Sender::default(),
-            tasks,
-        }
+        let told = seat.documents.as_ref().filter(|_| seat.follows);
+        let telling = told.map(|documents| tell(documents.as_ref(), messages.clone()));
+        let next_id = AtomicU64::new(1);
+        Self { holder, messages, waiting, next_id, updates, gone, desk, _telling: telling, tasks }
     }
 
     /// Who the host is.
@@ -124,7 +140,7 @@ impl Attached {
     }
 
     pub(super) fn desks(&self) -> watch::Receiver<Arc<Desk>> {
-        self.desk.subscribe()
+        self.desk.clone()
     }
 
     pub(super) fn updates(&self) -> broadcast::Receiver<Update> {
@@ -138,14 +154,9 @@ impl Attached {
 
     async fn request(&self, message: impl FnOnce(u64) -> ToHost) -> Result<Answer, Refusal> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let frame = encode(&message(id)).map_err(|error| Refusal {
-            kind: RefusalKind::Broken,
-            message: format!("the request cannot be written: {error}"),
-            next: "this is a fault of planwright; please report it".to_owned(),
-        })?;
         let (answer, mut reply) = oneshot::channel();
         self.waiting.table().as_mut().ok_or_else(|| ended(&self.holder))?.insert(id, answer);
-        self.frames.send(frame).map_err(|_| ended(&self.holder))?;
+        self.messages.send(message(id)).map_err(|_| ended(&self.holder))?;
         loop {
             match tokio::time::timeout(PATIENCE, &mut reply).await {
                 Ok(answer) => return answer.map_err(|_| ended(&self.holder)),
@@ -172,6 +183,19 @@ impl Drop for Attached {
     }
 }
 
+/// Tells the host what is open and every event after that, in order, as long as the value lives.
+fn tell(documents: &dyn Documents, to: mpsc::UnboundedSender<ToHost>) -> Arc<mpsc::UnboundedSender<ToHost>> {
+    let to = Arc::new(to);
+    let weak = Arc::downgrade(&to);
+    documents.listen(Arc::new(move |session, event| {
+        if let Some(to) = weak.upgrade() {
+            // A host that has gone is told nothing; the next one is told everything.
+            drop(to.send(ToHost::Tell { session, event: event.clone() }));
+        }
+    }));
+    to
+}
+
 type Greeted = (Lines<BufReader<OwnedReadHalf>>, OwnedWriteHalf, String);
 
 async fn greet(holder: &Holder, client: &str) -> io::Result<Greeted> {
@@ -184,47 +208,105 @@ async fn greet(holder: &Holder, client: &str) -> io::Result<Greeted> {
     let mut lines = Lines::new(BufReader::new(from), FRAME);
     match lines.next().await? {
         Some(FromHost::Hello { version, .. }) => Ok((lines, to, version)),
-        Some(FromHost::Answer { .. } | FromHost::Update(_)) => Err(io::ErrorKind::InvalidData.into()),
+        Some(_) => Err(io::ErrorKind::InvalidData.into()),
         None => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
-async fn write(mut to: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(frame) = queue.recv().await {
-        if to.write_all(&frame).await.is_err() {
+async fn write(mut to: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<ToHost>) {
+    while let Some(message) = queue.recv().await {
+        let written = match line(message) {
+            Ok(line) => to.write_all(&line).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
             // The reader sees the end of the stream and tells.
+            tracing::debug!(%error, "the host cannot be written to");
             return;
         }
     }
 }
 
-async fn read(
-    mut lines: Lines<BufReader<OwnedReadHalf>>,
+/// A message as a line. A document that is too long for one is told of as closed: no file of that size is planned on.
+fn line(message: ToHost) -> io::Result<Vec<u8>> {
+    let line = encode(&message)?;
+    match message {
+        ToHost::Tell { session, event } if line.len() > FRAME => {
+            encode(&ToHost::Tell { session, event: DocumentEvent::Closed { path: event.path().clone() } })
+        }
+        _ => Ok(line),
+    }
+}
+
+/// Whoever reads what the host says.
+struct Reader {
     waiting: Arc<Waiting>,
     updates: broadcast::Sender<Update>,
-    lost: watch::Sender<bool>,
-) {
-    loop {
-        match lines.next().await {
-            Ok(Some(FromHost::Answer { id, answer })) => {
+    mirror: Mirror,
+    desks: watch::Sender<Arc<Desk>>,
+    seat: Seat,
+    messages: mpsc::UnboundedSender<ToHost>,
+}
+
+impl Reader {
+    async fn read(mut self, mut lines: Lines<BufReader<OwnedReadHalf>>, lost: watch::Sender<bool>) {
+        loop {
+            let message = match lines.line().await {
+                Ok(Some(line)) => understand(line).await,
+                Ok(None) => break,
+                Err(error) => Err(error),
+            };
+            match message {
+                Ok(message) => self.take(message),
+                Err(error) => {
+                    tracing::warn!(%error, "the host cannot be understood");
+                    break;
+                }
+            }
+        }
+        // Dropping the askers' channels answers each of them; later ones see that the table is gone.
+        self.waiting.table().take();
+        lost.send_replace(true);
+    }
+
+    fn take(&mut self, message: FromHost) {
+        match message {
+            FromHost::Answer { id, answer } => {
                 // None: whoever asked has given up.
-                if let Some(asker) = waiting.table().as_mut().and_then(|table| table.remove(&id)) {
+                if let Some(asker) = self.waiting.table().as_mut().and_then(|table| table.remove(&id)) {
                     drop(asker.send(answer));
                 }
             }
             // Nobody may be listening.
-            Ok(Some(FromHost::Update(update))) => drop(updates.send(update)),
-            Ok(Some(FromHost::Hello { .. })) => {}
-            Ok(None) => break,
-            Err(error) => {
-                tracing::warn!(%error, "the host cannot be understood");
-                break;
+            FromHost::Update(update) => drop(self.updates.send(update)),
+            FromHost::Change(change) => self.mirror.take(change),
+            FromHost::Desk(difference) => drop(self.desks.send_replace(self.mirror.apply(*difference))),
+            FromHost::Edit { id, order } => {
+                let (seat, messages) = (self.seat.clone(), self.messages.clone());
+                // Not waited for: the editor's answer may need what the host says next.
+                tokio::spawn(async move {
+                    let result = carry_out(&seat, *order).await;
+                    drop(messages.send(ToHost::Edited { id, result }));
+                });
             }
+            FromHost::Hello { .. } => {}
         }
     }
-    // Dropping the askers' channels answers each of them; later ones see that the table is gone.
-    waiting.table().take();
-    lost.send_replace(true);
+}
+
+async fn understand(line: Vec<u8>) -> io::Result<FromHost> {
+    let long = line.len() > LONG;
+    let read = move || Ok(serde_json::from_slice(&line)?);
+    if long { apart(read).await } else { read() }
+}
+
+async fn carry_out(seat: &Seat, order: EditorOrder) -> Result<(), EditorFault> {
+    let path = order.change.path.clone();
+    let editor = seat.documents.as_ref().and_then(|documents| documents.editor(&path, Some(&seat.client)));
+    match editor {
+        Some((_, editor)) => editor.carry_out(order).await,
+        None => Err(EditorFault::NotOpen(path)),
+    }
 }
 
 fn ended(holder: &Holder) -> Refusal {

@@ -9,8 +9,10 @@
 
 mod attach;
 mod lock;
+mod mirror;
 mod port;
 mod process;
+mod remote;
 mod serve;
 mod state_dir;
 mod wire;
@@ -28,6 +30,7 @@ use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::EngineHandle;
 pub use crate::engine::Update;
+use crate::ports::Documents;
 use attach::{NotAttached, PATIENCE};
 use lock::Lock;
 use process::State;
@@ -49,6 +52,41 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// What a person types to end a host that does not answer.
 const END: &str = "planwright doctor --end-host";
+
+/// Who takes part in a root: how a process is called to others, and what it brings.
+#[derive(Clone)]
+pub struct Seat {
+    client: String,
+    documents: Option<Arc<dyn Documents>>,
+    follows: bool,
+}
+
+impl Seat {
+    /// A front end that has documents open. Attached, it tells the host of them, carries out decisions in them, and
+    /// has the desk mirrored; as host it takes in those of the others. `client` is the editor's name and version, the
+    /// same as in its actions.
+    pub fn editor(client: &str, documents: Arc<dyn Documents>) -> Self {
+        Self { client: client.to_owned(), documents: Some(documents), follows: true }
+    }
+
+    /// A front end without documents of its own. As host it takes in those of the others: they are the engine's.
+    pub fn terminal(client: &str, documents: Arc<dyn Documents>) -> Self {
+        Self { client: client.to_owned(), documents: Some(documents), follows: false }
+    }
+}
+
+impl From<&str> for Seat {
+    /// A front end for which no documents exist.
+    fn from(client: &str) -> Self {
+        Self { client: client.to_owned(), documents: None, follows: false }
+    }
+}
+
+impl std::fmt::Debug for Seat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seat").field("client", &self.client).field("follows", &self.follows).finish_non_exhaustive()
+    }
+}
 
 /// A handle to the engine of a root, in this process or in another. Cheap to clone; the last clone of a local one
 /// gives the workspace free, so drop it after the engine has ended.
@@ -142,29 +180,34 @@ impl Drop for Hosting {
     }
 }
 
-/// Becomes host of a root, or attaches to the process that is. `client` is how this process is called to others;
+/// Becomes host of a root, or attaches to the process that is. `seat` is who this process is to others;
 /// `start` runs the engine, and is called only once this process has the lock, with whoever had it last: one that was
 /// killed has left its commands running, which `start` ends ([`Holder::left_behind`]).
 ///
 /// # Errors
 /// What `start` refuses; `Held` where the holder is stopped, does not answer within two seconds, or is of another
 /// release; `Broken` where the state folder cannot be used.
-pub async fn join<F>(state: &StateDir, client: &str, start: impl FnOnce(Option<Holder>) -> F) -> Result<Handle, Refusal>
+pub async fn join<F>(
+    state: &StateDir,
+    seat: impl Into<Seat>,
+    start: impl FnOnce(Option<Holder>) -> F,
+) -> Result<Handle, Refusal>
 where
     F: Future<Output = Result<EngineHandle, Refusal>>,
 {
+    let seat = seat.into();
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         let lock = Lock::take(&state.lock()).map_err(|error| broken(state, &error))?;
         if let Some(lock) = lock {
-            return host(state, client, lock, start).await;
+            return host(state, seat, lock, start).await;
         }
         // The note may be that of a holder that died just now, or be missing while the next one writes it. Its socket
         // is tried in any case: in another pid namespace the process cannot be seen, and yet it answers.
         let holder = lock::read(&state.lock());
         if let Some(holder) = holder.clone() {
-            match Attached::to(holder.clone(), client).await {
+            match Attached::to(holder.clone(), &seat).await {
                 Ok(attached) => return Ok(Handle::Remote(Arc::new(attached))),
                 Err(NotAttached::Refused(refusal)) => return Err(refusal),
                 Err(NotAttached::Silent) if process::state(&holder) != State::Gone => return Err(held(&holder)),
@@ -181,7 +224,7 @@ where
 
 async fn host<F>(
     state: &StateDir,
-    client: &str,
+    seat: Seat,
     mut lock: Lock,
     start: impl FnOnce(Option<Holder>) -> F,
 ) -> Result<Handle, Refusal>
@@ -191,11 +234,11 @@ where
     let (ready, engine) = watch::channel(None);
     let (socket, listener) = listen(state).map_err(|error| broken(state, &error))?;
     let former = lock::read(&state.lock());
-    let mut own = Holder::this(socket.clone(), client);
+    let mut own = Holder::this(socket.clone(), &seat.client);
     own.left = former.as_ref().map(Holder::left_behind).unwrap_or_default();
     lock.note(&own).map_err(|error| broken(state, &error))?;
     let owed = serve::Owed::new();
-    let serving = tokio::spawn(serve::serve(listener, engine, owed.clone())).abort_handle();
+    let serving = tokio::spawn(serve::serve(listener, engine, seat.documents, owed.clone())).abort_handle();
     // From here on an early return lets go of lock and socket again.
     let mut hosting = Hosting { socket, serving, owed, lock };
     let engine = start(former).await?;

@@ -13,6 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
+mod mirror;
+mod shared;
+
 /// Longer than anything here takes on a busy machine; only a failing test waits for it.
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -29,7 +32,11 @@ impl Place {
     }
 
     async fn join(&self, client: &str) -> Result<Handle, Refusal> {
-        within(join(&self.state, client, |_| async { Ok(engine()) })).await
+        self.join_as(client, engine()).await
+    }
+
+    async fn join_as(&self, seat: impl Into<Seat>, engine: EngineHandle) -> Result<Handle, Refusal> {
+        within(join(&self.state, seat, |_| async { Ok(engine) })).await
     }
 
     /// A raw connection that has said hello.
@@ -47,8 +54,14 @@ async fn within<T>(future: impl Future<Output = T>) -> T {
 
 /// An engine that repeats what it is told, tells everybody, and never answers to `hold`.
 fn engine() -> EngineHandle {
+    engine_of(Desk::default()).0
+}
+
+/// The same with a desk, on which it remarks each thing that it is told before it answers.
+fn engine_of(desk: Desk) -> (EngineHandle, watch::Sender<Arc<Desk>>) {
     let (inbox, mut asked) = mpsc::unbounded_channel::<crate::engine::handle::Asked>();
-    let (_, desk) = watch::channel(Arc::new(Desk::default()));
+    let (desks, desk) = watch::channel(Arc::new(desk));
+    let published = desks.clone();
     let (updates, _) = broadcast::channel(16);
     let tell = updates.clone();
     tokio::spawn(async move {
@@ -61,11 +74,12 @@ fn engine() -> EngineHandle {
             }
             let user = if asked.actor.user == own_name() { "ada" } else { asked.actor.user.as_str() };
             let message = format!("{user} at {} said {words}", asked.actor.client);
+            desks.send_modify(|desk| Arc::make_mut(desk).place.remarks.push(message.clone()));
             drop(tell.send(Update { task: TaskId::new("aaaa"), line: message.clone() }));
             drop(asked.answer.send(Ok(Reply { task: TaskId::new("aaaa"), message })));
         }
     });
-    EngineHandle::new(inbox, desk, updates)
+    (EngineHandle::new(inbox, desk, updates), published)
 }
 
 /// Whoever runs the tests; they are told as `ada`.

@@ -3,11 +3,15 @@
 //! Invariant: the two `Hello`s keep their form through all releases, so that any two can say that they do not match;
 //! everything else is only ever spoken between equal releases and may change. Absent: sockets.
 
+use super::mirror::Difference;
 use crate::desk::{Query, View};
+use crate::domain::change::FileChange;
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::Update;
+use crate::ports::{DocumentEvent, EditorFault, EditorOrder, SessionId};
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 /// Bytes of a frame at most. The largest honest one is a review of big files; over it, somebody talks nonsense.
@@ -25,6 +29,12 @@ pub(super) enum ToHost {
     Read { id: u64, query: Query },
     /// Push updates from now on.
     Subscribe { id: u64 },
+    /// Mirror the desk from now on; the whole of it comes before the answer.
+    Follow { id: u64 },
+    /// What an editor says of a document. The first of a session begins it; it ends with the connection.
+    Tell { session: SessionId, event: DocumentEvent },
+    /// What came of an order.
+    Edited { id: u64, result: Result<(), EditorFault> },
 }
 
 /// From the host.
@@ -37,6 +47,12 @@ pub(super) enum FromHost {
     Answer { id: u64, answer: Answer },
     /// Progress.
     Update(Update),
+    /// A change that the next difference names.
+    Change(Arc<FileChange>),
+    /// The desk, as against the last time.
+    Desk(Box<Difference>),
+    /// A decision to be carried out in a document of this client's.
+    Edit { id: u64, order: Box<EditorOrder> },
 }
 
 /// Answers by kind of request; a refusal answers any.
@@ -90,6 +106,17 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// # Errors
     /// `InvalidData` for a line that is too long or no such message: the stream is of no use any more.
     pub(super) async fn next<T: for<'de> Deserialize<'de>>(&mut self) -> io::Result<Option<T>> {
+        match self.line().await? {
+            Some(line) => Ok(Some(serde_json::from_slice(&line)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The same before it is understood, which takes long for a long line.
+    ///
+    /// # Errors
+    /// As for [`Self::next`].
+    pub(super) async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let chunk = self.from.fill_buf().await?;
             if chunk.is_empty() {
@@ -104,9 +131,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long"));
             }
             if end.is_some() {
-                let message = serde_json::from_slice(&self.line);
-                self.line.clear();
-                return Ok(Some(message?));
+                return Ok(Some(std::mem::take(&mut self.line)));
             }
         }
     }

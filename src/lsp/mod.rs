@@ -12,6 +12,7 @@ mod from_proto;
 mod gate;
 pub mod ground;
 mod methods;
+mod plan_doc;
 mod session;
 mod to_proto;
 pub mod views;

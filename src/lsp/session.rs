@@ -7,6 +7,7 @@ use super::client::Client;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
+use super::plan_doc::Plans;
 use super::views::Views;
 use crate::desk::Desk;
 use crate::domain::ids::WorkspacePath;
@@ -34,6 +35,7 @@ pub struct Session {
     open: Mutex<OpenUris>,
     acts: watch::Sender<Acts>,
     views: Views,
+    plans: Plans,
 }
 
 /// Which URIs the client has open.
@@ -69,6 +71,7 @@ impl Session {
             open: Mutex::default(),
             acts: watch::Sender::default(),
             views: Views::default(),
+            plans: Plans::default(),
         })
     }
 
@@ -117,6 +120,11 @@ impl Session {
     /// What is shown without being asked for: where other parts hand in what they have to say of a file.
     pub fn views(&self) -> &Views {
         &self.views
+    }
+
+    /// The plan documents that are open here, compiled.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     /// The open documents of this process.

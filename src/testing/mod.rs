@@ -10,6 +10,7 @@ pub use memory_store::MemoryStore;
 pub mod clock;
 #[cfg(feature = "testing")]
 pub mod failpoint;
+pub mod memory_documents;
 pub mod memory_model;
 pub mod memory_workspace;
 pub mod projection;

@@ -9,7 +9,6 @@
 
 mod binding;
 mod buffers;
-mod closed;
 mod disk;
 mod pages;
 mod place;
@@ -18,7 +17,6 @@ mod watch;
 mod write;
 
 pub use buffers::Buffers;
-pub use closed::NoDocuments;
 pub use disk::{Disk, LIMIT, OpenError};
 pub use watch::{Changes, watch};
 

@@ -1,13 +1,23 @@
 //! `textDocument/documentSymbol`.
 //!
-//! Invariant: symbols lie inside one another as their ranges do. Absent: state of its own.
+//! Invariant: parts are given inside each other where the client takes that, else as a list. Absent: state of its own.
 
+use crate::lsp::plan_doc::outline::outline;
 use crate::lsp::session::Session;
 use std::sync::Arc;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{DocumentSymbolParams, DocumentSymbolResponse};
 
 /// Answers it.
-pub async fn handle(_session: &Arc<Session>, _params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
-    Ok(None)
+pub async fn handle(session: &Arc<Session>, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
+    let Some(path) = session.path_of(&params.text_document.uri) else { return Ok(None) };
+    let Some(reading) = session.plans().read(session, &path) else { return Ok(None) };
+    let Some(ruler) = reading.ruler(session) else { return Ok(None) };
+    let parts = outline(&reading.moment());
+    if session.facts().is_some_and(|facts| facts.hierarchical_symbols) {
+        return Ok(Some(DocumentSymbolResponse::Nested(ruler.symbols(&parts))));
+    }
+    let mut list = Vec::new();
+    ruler.flat(&parts, None, &mut list);
+    Ok(Some(DocumentSymbolResponse::Flat(list)))
 }

@@ -4,7 +4,7 @@
 //! leaves a server that answers with nothing. Absent: prompts.
 
 use crate::lsp::session::Session;
-use crate::lsp::views;
+use crate::lsp::{plan_doc, views};
 use std::sync::Arc;
 
 /// Takes it in.
@@ -20,7 +20,7 @@ pub async fn handle(session: &Arc<Session>) {
         match session.ground().open(root, client).await {
             Ok(place) => {
                 session.set_place(place.clone());
-                views::run(session, place).await;
+                tokio::join!(views::run(session.clone(), place.clone()), plan_doc::run(session, place));
             }
             Err(refusal) => {
                 session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));

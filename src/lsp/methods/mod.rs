@@ -21,3 +21,20 @@ pub mod inlay_hint;
 pub mod shutdown;
 pub mod work_done_progress_cancel;
 pub mod workspace_symbol;
+
+use super::session::Session;
+use crate::desk::{CodeView, Query, View};
+use crate::domain::ids::WorkspacePath;
+
+/// The code of a file or a symbol, as the engine's reads have it. A symbol without a file is not guessed.
+async fn code_at(session: &Session, path: Option<WorkspacePath>, symbol: Option<String>) -> Option<CodeView> {
+    let place = session.place()?;
+    let path = match (path, &symbol) {
+        (Some(path), _) => path,
+        (None, Some(_)) | (None, None) => return None,
+    };
+    match place.port().ask(Query::Code { path, symbol }).await {
+        Ok(View::Code(code)) => code,
+        Ok(_) | Err(_) => None,
+    }
+}

@@ -138,6 +138,18 @@ impl Documents for Buffers {
     }
 
     fn listen(&self, listener: Listener) {
+        let _order = lock(&self.order);
+        let mut open: Vec<(u64, SessionId, DocumentEvent)> = Vec::new();
+        for (path, sessions) in &lock(&self.inner).open {
+            open.extend(sessions.iter().map(|(session, open)| {
+                let Document { version, text, .. } = open.document(*session);
+                (open.touch, *session, DocumentEvent::Opened { path: path.clone(), version, text })
+            }));
+        }
+        open.sort_by_key(|(touch, ..)| *touch);
+        for (_, session, event) in &open {
+            listener(*session, event);
+        }
         lock(&self.listeners).push(listener);
     }
 

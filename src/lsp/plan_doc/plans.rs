@@ -1,0 +1,379 @@
+//! The plan documents that a session has open: compiled as they are typed, newest text first.
+//!
+//! Invariant: a text that was typed over is not waited for; what is shown is about the text that stands there. An
+//! approval that was written and saved is handed to the engine in the order of the client's own messages. Absent: any
+//! rule about plans; the parts of `plan_doc` have those as pure functions.
+
+use super::moment::Moment;
+use super::offer::Offer;
+use super::say::Ruler;
+use super::signature::{self, Signature};
+use super::{Whose, findings, whose};
+use crate::desk::{CompiledView, Desk, Dossier, Query, View};
+use crate::domain::ids::{HunkId, RevisionRef, StepId, TaskId, WorkspacePath};
+use crate::domain::plan::{Parsed, parse};
+use crate::domain::task::action::{Action, Which};
+use crate::lsp::ground::Place;
+use crate::lsp::session::Session;
+use crate::lsp::views::Section;
+use crate::ports::{Document, DocumentEvent};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity};
+
+/// How long after a change its save is told in the same breath: a client that holds changes back for a moment sends
+/// both together when the file has been written.
+const BREATH: Duration = Duration::from_millis(250);
+
+/// The plan documents of a session.
+#[derive(Default)]
+pub struct Plans {
+    known: Mutex<HashMap<WorkspacePath, Known>>,
+    declined: Mutex<HashSet<HunkId>>,
+}
+
+/// A text and what was found out about it.
+#[derive(Clone)]
+struct Known {
+    text: Arc<str>,
+    parsed: Arc<Parsed>,
+    compiled: Option<Arc<CompiledView>>,
+}
+
+/// A plan document with all that is known of it, to be asked about.
+pub struct Reading {
+    /// Which.
+    pub path: WorkspacePath,
+    /// As the session has it.
+    pub document: Document,
+    /// What it says.
+    pub parsed: Arc<Parsed>,
+    /// What the engine says of this text, if it has.
+    pub compiled: Option<Arc<CompiledView>>,
+    /// The snapshot it was read beside.
+    pub desk: Arc<Desk>,
+    /// Its task.
+    pub dossier: Option<Arc<Dossier>>,
+}
+
+impl Reading {
+    /// For the pure functions.
+    pub fn moment(&self) -> Moment<'_> {
+        Moment {
+            text: &self.document.text,
+            parsed: &self.parsed,
+            compiled: self.compiled.as_deref(),
+            dossier: self.dossier.as_deref(),
+            place: &self.desk.place,
+        }
+    }
+
+    /// For the client's columns.
+    pub fn ruler(&self, session: &Session) -> Option<Ruler<'_>> {
+        let uri = session.uri_of(&self.path)?;
+        Some(Ruler::new(&self.document.text, session.encoding(), uri, self.document.version))
+    }
+
+    /// What the agent offers for it.
+    pub fn offer(&self, session: &Session) -> Option<Offer> {
+        let offered = self.dossier.as_ref()?.offered.as_ref()?;
+        Offer::new(&self.path, &self.document.text, offered, &session.plans().declined())
+    }
+}
+
+impl Plans {
+    /// A plan document that the session has open, as it stands now.
+    pub fn read(&self, session: &Session, path: &WorkspacePath) -> Option<Reading> {
+        let whose = whose(path)?;
+        let document = session.documents().of(session.id()?, path)?;
+        let desk = session.desk();
+        let dossier = match &whose {
+            Whose::Task(task) => desk.tasks.iter().find(|dossier| dossier.task.id == *task).cloned(),
+            Whose::Nobody => None,
+        };
+        let known = self.lock().get(path).filter(|known| known.text == document.text).cloned();
+        let (parsed, compiled) = match known {
+            Some(known) => (known.parsed, known.compiled),
+            None => (Arc::new(parse(&document.text)), None),
+        };
+        Some(Reading { path: path.clone(), document, parsed, compiled, desk, dossier })
+    }
+
+    /// Changes of an offered revision that the person does not want; they are not shown again in this session.
+    pub fn decline(&self, session: &Session, path: &WorkspacePath, hunks: impl IntoIterator<Item = HunkId>) {
+        self.declined.lock().unwrap_or_else(PoisonError::into_inner).extend(hunks);
+        if let Some(reading) = self.read(session, path) {
+            session.views().put(path, Section::Offered, offered(session, &reading));
+        }
+    }
+
+    fn declined(&self) -> HashSet<HunkId> {
+        self.declined.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<WorkspacePath, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the agent offers, at its places.
+fn offered(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
+    let (Some(offer), Some(ruler)) = (reading.offer(session), reading.ruler(session)) else { return vec![] };
+    let hunks = offer.hunks().into_iter();
+    hunks.map(|(id, range, said)| ruler.said(&range, DiagnosticSeverity::INFORMATION, id.to_string(), said)).collect()
+}
+
+/// What a client told of a document, with its text at that time.
+enum Told {
+    Opened(WorkspacePath, Document),
+    Changed(WorkspacePath, Document),
+    Saved(WorkspacePath),
+    Closed(WorkspacePath),
+}
+
+/// Compiles and shows, until the session ends. Begun once the root is open.
+pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
+    let (tell, heard) = mpsc::unbounded_channel();
+    listen(&session, tell.clone());
+    for path in session.documents().paths().into_iter().filter(|path| whose(path).is_some()) {
+        if let Some(document) = session.id().and_then(|id| session.documents().of(id, &path)) {
+            // Never refused: the receiver is below.
+            let _heard = tell.send(Told::Opened(path, document));
+        }
+    }
+    let mut desks = place.port().desks();
+    let mut keeper =
+        Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
+    loop {
+        keeper.start();
+        tokio::select! {
+            told = next(&mut keeper.heard, &mut keeper.later) => match told {
+                Some(told) => keeper.take(told).await,
+                None => return,
+            },
+            Some(done) = keeper.jobs.join_next(), if !keeper.jobs.is_empty() => {
+                if let Ok(done) = done {
+                    keeper.finish(done);
+                }
+            }
+            changed = desks.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                let desk = desks.borrow_and_update().clone();
+                keeper.desk(&desk);
+            }
+        }
+    }
+}
+
+fn listen(session: &Arc<Session>, tell: mpsc::UnboundedSender<Told>) {
+    let Some(ours) = session.id() else { return };
+    let documents = Arc::downgrade(session.documents());
+    session.documents().listen(Arc::new(move |whose_session, event| {
+        let path = event.path();
+        if whose_session != ours {
+            return;
+        }
+        let text = || documents.upgrade().and_then(|documents| documents.of(ours, path));
+        let is_plan = whose(path).is_some();
+        let told = match event {
+            DocumentEvent::Saved { .. } => Some(Told::Saved(path.clone())),
+            DocumentEvent::Opened { .. } if is_plan => text().map(|document| Told::Opened(path.clone(), document)),
+            DocumentEvent::Changed { .. } if is_plan => text().map(|document| Told::Changed(path.clone(), document)),
+            DocumentEvent::Closed { .. } if is_plan => Some(Told::Closed(path.clone())),
+            DocumentEvent::Opened { .. } | DocumentEvent::Changed { .. } | DocumentEvent::Closed { .. } => None,
+        };
+        if let Some(told) = told {
+            // A session that is gone hears nothing.
+            let _gone = tell.send(told);
+        }
+    }));
+}
+
+async fn next(heard: &mut mpsc::UnboundedReceiver<Told>, later: &mut VecDeque<Told>) -> Option<Told> {
+    match later.pop_front() {
+        Some(told) => Some(told),
+        None => heard.recv().await,
+    }
+}
+
+/// An open document.
+struct Open {
+    document: Document,
+    signature: Signature,
+    /// A compiling is under way.
+    busy: bool,
+    /// It has to be compiled.
+    due: bool,
+    /// What of its task the compiling depends on.
+    basis: Basis,
+}
+
+/// What a compiled view depends on beside the text, as far as the desk has it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Basis {
+    approved: Option<RevisionRef>,
+    revisions: usize,
+    over: Vec<StepId>,
+    offered: Option<RevisionRef>,
+}
+
+impl Basis {
+    fn of(dossier: Option<&Arc<Dossier>>) -> Self {
+        let Some(dossier) = dossier else { return Self::default() };
+        let task = &dossier.task;
+        Self {
+            approved: task.approval.as_ref().map(|approval| approval.revision.clone()),
+            revisions: task.revisions.len(),
+            over: task.steps.iter().filter(|run| run.state.is_over()).map(|run| run.id.clone()).collect(),
+            offered: dossier.offered.as_ref().map(|(revision, _)| revision.clone()),
+        }
+    }
+}
+
+struct Done {
+    path: WorkspacePath,
+    known: Known,
+}
+
+struct Keeper {
+    session: Arc<Session>,
+    place: Arc<dyn Place>,
+    heard: mpsc::UnboundedReceiver<Told>,
+    /// Heard while something else was waited for.
+    later: VecDeque<Told>,
+    open: HashMap<WorkspacePath, Open>,
+    jobs: JoinSet<Done>,
+}
+
+impl Keeper {
+    async fn take(&mut self, told: Told) {
+        match told {
+            Told::Opened(path, document) => {
+                let signature = Signature::opened(document.text.clone());
+                let basis = self.basis(&path);
+                self.open.insert(path, Open { document, signature, busy: false, due: true, basis });
+            }
+            Told::Changed(path, document) => {
+                let Some(open) = self.open.get_mut(&path) else { return };
+                open.due = true;
+                open.document = document.clone();
+                let on_disk = match open.signature.is_new_in(&document.text) {
+                    true => self.on_disk(&path).await,
+                    false => None,
+                };
+                if let Some(open) = self.open.get_mut(&path) {
+                    open.signature.changed(document.text, on_disk.as_deref());
+                }
+            }
+            Told::Saved(path) => {
+                // Any file that is saved may be one that a plan names.
+                self.open.values_mut().for_each(|open| open.due = true);
+                let revision = self.open.get_mut(&path).and_then(|open| open.signature.saved());
+                if let (Some(revision), Some(Whose::Task(task))) = (revision, whose(&path)) {
+                    self.approve(task, revision);
+                }
+            }
+            Told::Closed(path) => {
+                self.open.remove(&path);
+                self.session.plans().lock().remove(&path);
+                self.show(&path, Vec::new(), Vec::new());
+            }
+        }
+    }
+
+    /// The text on disk, unless its being saved is what the client tells next.
+    async fn on_disk(&mut self, path: &WorkspacePath) -> Option<String> {
+        let file = self.session.root()?.join(path.as_str());
+        let text = tokio::fs::read_to_string(file).await.ok()?;
+        signature::written(&text)?;
+        if self.later.is_empty()
+            && let Ok(Some(told)) = tokio::time::timeout(BREATH, self.heard.recv()).await
+        {
+            self.later.push_back(told);
+        }
+        let saved = matches!(self.later.front(), Some(Told::Saved(saved)) if saved == path);
+        (!saved).then_some(text)
+    }
+
+    fn approve(&self, task: TaskId, revision: RevisionRef) {
+        let (session, place) = (self.session.clone(), self.place.clone());
+        tokio::spawn(async move {
+            let action = Action::Approve { task: Which::Task(task), revision, upto: None };
+            if let Err(refusal) = place.port().act(session.actor(), action).await {
+                session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));
+            }
+        });
+    }
+
+    fn basis(&self, path: &WorkspacePath) -> Basis {
+        let desk = self.session.desk();
+        let Some(Whose::Task(task)) = whose(path) else { return Basis::default() };
+        Basis::of(desk.tasks.iter().find(|dossier| dossier.task.id == task))
+    }
+
+    /// A newer desk: what depends on it is compiled again.
+    fn desk(&mut self, desk: &Desk) {
+        for (path, open) in &mut self.open {
+            let Some(Whose::Task(task)) = whose(path) else { continue };
+            let basis = Basis::of(desk.tasks.iter().find(|dossier| dossier.task.id == task));
+            if basis != open.basis {
+                open.basis = basis;
+                open.due = true;
+            }
+        }
+    }
+
+    /// Starts what is due and not under way.
+    fn start(&mut self) {
+        for (path, open) in &mut self.open {
+            if !open.due || open.busy {
+                continue;
+            }
+            (open.due, open.busy) = (false, true);
+            let (path, text, place) = (path.clone(), open.document.text.clone(), self.place.clone());
+            self.jobs.spawn(async move {
+                let task = match whose(&path) {
+                    Some(Whose::Task(task)) => Some(task),
+                    Some(Whose::Nobody) | None => None,
+                };
+                let own = text.clone();
+                let parsed = tokio::task::spawn_blocking(move || parse(&own));
+                let query = Query::Compile { task, text: text.to_string() };
+                let (parsed, found) = tokio::join!(parsed, place.port().ask(query));
+                let compiled = match found {
+                    Ok(View::Compiled(compiled)) => Some(Arc::from(compiled)),
+                    Ok(_) | Err(_) => None,
+                };
+                let parsed = Arc::new(parsed.unwrap_or_else(|_| parse(&text)));
+                Done { path, known: Known { text, parsed, compiled } }
+            });
+        }
+    }
+
+    /// Shows what was found, if the text is still the same; else it is due again.
+    fn finish(&mut self, done: Done) {
+        let Some(open) = self.open.get_mut(&done.path) else { return };
+        open.busy = false;
+        if open.document.text != done.known.text {
+            open.due = true;
+            return;
+        }
+        self.session.plans().lock().insert(done.path.clone(), done.known);
+        let Some(reading) = self.session.plans().read(&self.session, &done.path) else { return };
+        let Some(ruler) = reading.ruler(&self.session) else { return };
+        let found = findings::problems(&reading.moment());
+        let found = found.iter().map(|problem| ruler.diagnostic(problem)).collect();
+        let offered = offered(&self.session, &reading);
+        self.show(&done.path, found, offered);
+    }
+
+    fn show(&self, path: &WorkspacePath, found: Vec<Diagnostic>, offered: Vec<Diagnostic>) {
+        self.session.views().put(path, Section::Plan, found);
+        self.session.views().put(path, Section::Offered, offered);
+    }
+}
