@@ -192,3 +192,8 @@ impl Port for TestPort {
         Box::pin(std::future::ready(Ok(())))
     }
 }
+
+/// Open documents as they are in earnest, for tests in which texts and spots matter.
+pub fn buffers() -> Arc<dyn Documents> {
+    Arc::new(crate::workspace::Buffers::new())
+}

@@ -11,7 +11,7 @@ mod profile;
 mod told;
 mod wire;
 
-pub use ground::{Shared, TestGround, TestPort};
+pub use ground::{Shared, TestGround, TestPort, buffers};
 pub use mirror::{Mirror, Text};
 pub use profile::{Edits, Profile, Stale, Tells};
 pub use told::Told;
