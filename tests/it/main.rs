@@ -16,6 +16,8 @@ mod failure;
 mod faults;
 mod input;
 mod kills;
+mod lsp;
+mod neovim;
 mod oracle;
 mod planner;
 mod processes;

@@ -11,11 +11,10 @@ use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
 use crate::testing::clock::ManualClock;
 use crate::testing::memory_arena::{Answer, MemoryArena};
-use crate::testing::memory_documents::MemoryDocuments;
 use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::script::{Script, Turn};
-
+use crate::workspace::Buffers;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +73,7 @@ impl House {
             store: Arc::new(MemoryStore::new()),
             workspace: Arc::new(workspace.clone()),
             disk: Arc::new(workspace.clone()),
-            documents: Arc::new(MemoryDocuments::new()),
+            documents: Arc::new(Buffers::default()),
             syntax: Arc::new(TreeSitter::with_index(index)),
             model,
             arena: Arc::new(arena),
