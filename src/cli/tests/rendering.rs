@@ -73,6 +73,7 @@ fn a_gate_comes_with_the_commands_that_answer_it() {
         planwright gate k3xf g1 allow --for-plan  and do not ask again for this command under this revision
         planwright gate k3xf g1 deny              do not run it
     used      3600 tokens (0 cached) in 3 turns
+    page      /w/.planwright/tasks/k3xf/task.md
     ");
 }
 
