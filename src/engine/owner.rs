@@ -169,6 +169,8 @@ impl Owner {
                     self.line(&task, line);
                     continue;
                 }
+                // Nor does typing in a file that nobody proposes to change.
+                Some(Input::Changed(paths)) if !self.concern_anybody(&paths) => continue,
                 Some(input) => self.take(input).await,
             }
             if !between {
