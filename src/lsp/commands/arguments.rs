@@ -68,7 +68,7 @@ pub struct Given {
     pub tools: bool,
     /// The hunks are changes that are offered for a plan document.
     pub plan: bool,
-    /// A revision that is offered is not wanted.
+    /// What is offered is not wanted.
     pub decline: bool,
     /// Words.
     pub words: Option<String>,

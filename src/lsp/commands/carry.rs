@@ -153,7 +153,7 @@ impl Doing<'_> {
         let done = if accept {
             accept_offered(self.session, task, hunks).await
         } else {
-            decline_offered(self.session, task, hunks)
+            decline_offered(self.session, task, hunks).await
         };
         done.map_err(|not| refuse(RefusalKind::WrongState, not.to_string(), "planwright.openPlan"))
     }

@@ -215,7 +215,7 @@ pub fn errand(row: &Row, given: Given) -> Result<Errand, (String, String)> {
             [from, to] => Ok(Errand::Show(Shown::Compare(which, Some(*from), Some(*to)))),
             [..] => Err(misuse("two revisions at most")),
         },
-        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => {
+        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp => {
             let word = row.terminal.unwrap_or_default();
             Err(("this is done in a terminal".to_owned(), format!("planwright {word}")))
         }
