@@ -6,8 +6,10 @@
 
 mod backend;
 mod client;
+mod commands;
 mod editor;
 mod facts;
+mod from_proto;
 mod gate;
 pub mod ground;
 mod methods;
@@ -16,6 +18,7 @@ mod pipes;
 mod plan_doc;
 mod resume;
 mod session;
+mod to_proto;
 pub mod views;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
+use super::commands::Memory;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
@@ -17,6 +18,7 @@ use crate::ports::{DocumentEvent, Documents, SessionId};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -40,6 +42,9 @@ pub struct Session {
     /// What goes on beside the handlers, as long as the session lives.
     life: Mutex<Option<JoinHandle<()>>>,
     views: Views,
+    commands: Memory,
+    /// Changes of texts so far.
+    typed: AtomicU64,
     plans: Plans,
 }
 
@@ -78,6 +83,8 @@ impl Session {
             acts: watch::Sender::default(),
             life: Mutex::default(),
             views: Views::default(),
+            commands: Memory::default(),
+            typed: AtomicU64::default(),
             plans: Plans::default(),
         })
     }
@@ -162,6 +169,16 @@ impl Session {
         &self.views
     }
 
+    /// What commands remember.
+    pub(super) fn commands(&self) -> &Memory {
+        &self.commands
+    }
+
+    /// How often a text was changed so far, by the user or for them.
+    pub(super) fn typed(&self) -> u64 {
+        self.typed.load(Ordering::Relaxed)
+    }
+
     /// The plan documents that are open here, compiled.
     pub fn plans(&self) -> &Plans {
         &self.plans
@@ -225,6 +242,7 @@ impl Session {
     pub fn tell(&self, event: DocumentEvent) {
         let Some(id) = self.id() else { return };
         if matches!(event, DocumentEvent::Changed { .. }) && !is_written_by_us(event.path()) {
+            self.typed.fetch_add(1, Ordering::Relaxed);
             self.acted();
         }
         self.documents.tell(id, event);

@@ -54,6 +54,7 @@ fn a_failure_says_what_was_tried_what_was_seen_and_what_can_be_done() {
         planwright skip k3xf policy            do without it
         planwright abandon k3xf                end the task; accepted hunks stay
     used      3600 tokens (0 cached) in 3 turns
+    page      /w/.planwright/tasks/k3xf/task.md
     "#);
 }
 
@@ -72,6 +73,7 @@ fn a_gate_comes_with_the_commands_that_answer_it() {
         planwright gate k3xf g1 allow --for-plan  and do not ask again for this command under this revision
         planwright gate k3xf g1 deny              do not run it
     used      3600 tokens (0 cached) in 3 turns
+    page      /w/.planwright/tasks/k3xf/task.md
     ");
 }
 
@@ -154,6 +156,7 @@ fn a_plan_is_shown_with_what_it_means() {
 
     k3xf  awaiting approval
     document  /w/.planwright/tasks/k3xf/retries.plan.md
+    page      /w/.planwright/tasks/k3xf/task.md
     revision  r1-1f2c81d04a7e, not approved
     what it means
       changes src/net.rs (policy)
@@ -171,6 +174,7 @@ fn a_plan_is_shown_with_what_it_means() {
 
     k3xf  awaiting approval
     document  /w/.planwright/tasks/k3xf/retries.plan.md
+    page      /w/.planwright/tasks/k3xf/task.md
     revision  r1-1f2c81d04a7e, not approved
     what it means
       changes src/net.rs (policy)
@@ -218,7 +222,7 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     |something else
      }
 
-    hunks     2 pending, 0 accepted, 1 rejected
+    hunks     2 pending (1 touched), 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all
     ");
 }

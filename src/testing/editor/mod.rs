@@ -274,7 +274,8 @@ impl Editor {
 
     /// The views may go unread: for tests of something else.
     pub fn allow_views(&self) {
-        const VIEWS: [&str; 5] = [
+        const VIEWS: [&str; 6] = [
+            "window/logMessage",
             "textDocument/publishDiagnostics",
             "window/workDoneProgress/create",
             "$/progress",

@@ -6,4 +6,4 @@ pub mod running;
 pub mod source;
 
 pub use project::{Project, Said};
-pub use running::{Beside, until};
+pub use running::{Beside, in_time, until};

@@ -10,12 +10,20 @@ const DEADLINE: Duration = Duration::from_secs(40);
 
 /// Looks until it holds.
 #[track_caller]
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, holds: impl FnMut() -> bool) {
+    assert!(in_time(holds), "still not so: {what}");
+}
+
+/// Looks until it holds; `false` = it never did.
+pub fn in_time(mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < DEADLINE, "still not so: {what}");
+        if begun.elapsed() >= DEADLINE {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
+    true
 }
 
 /// A command of the binary that has not ended yet. Killed when dropped.

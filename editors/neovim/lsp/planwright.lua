@@ -1,0 +1,16 @@
+-- How Neovim starts the server. Everything here can be overridden: `vim.lsp.config('planwright', { … })`.
+local glue = require('planwright.glue')
+
+return {
+  cmd = { 'planwright', 'lsp' },
+  -- Named one by one, so that a commit message (`gitcommit`) starts nothing.
+  filetypes = require('planwright.config').filetypes,
+  root_markers = { '.git' },
+  -- Without it, a file outside of the repository would start a second server with no root.
+  workspace_required = true,
+  -- Hunks, tasks and questions come as notifications, and words are asked for here.
+  init_options = { glue = true, goalInput = true },
+  handlers = glue.handlers,
+  commands = glue.commands,
+  on_exit = glue.on_exit,
+}

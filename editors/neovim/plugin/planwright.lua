@@ -1,0 +1,45 @@
+-- Loaded by Neovim at start. Cheap: the modules are read when the first file is opened or the first command given.
+if vim.g.loaded_planwright then
+  return
+end
+vim.g.loaded_planwright = true
+
+if vim.fn.has('nvim-0.11') == 0 then
+  vim.notify_once('planwright needs Neovim 0.11 or newer', vim.log.levels.WARN)
+  return
+end
+
+vim.api.nvim_create_user_command('Planwright', function(given)
+  require('planwright.command').run(given)
+end, {
+  nargs = '*',
+  range = true,
+  complete = function(...)
+    return require('planwright.command').complete(...)
+  end,
+  desc = 'planwright: plan, approve, review; see :help planwright',
+})
+
+local group = vim.api.nvim_create_augroup('planwright', {})
+
+-- A file that is opened later may have hunks that are known already.
+vim.api.nvim_create_autocmd('LspAttach', {
+  group = group,
+  callback = function(event)
+    local client = vim.lsp.get_client_by_id(event.data.client_id)
+    if client and client.name == 'planwright' then
+      require('planwright.hunks').show(event.buf)
+    end
+  end,
+})
+
+vim.api.nvim_create_autocmd({ 'LspProgress', 'DiagnosticChanged' }, {
+  group = group,
+  callback = vim.schedule_wrap(function()
+    require('planwright.pages').reload()
+  end),
+})
+
+if vim.g.planwright_enable ~= false then
+  vim.lsp.enable('planwright')
+end
