@@ -3,14 +3,16 @@
 //! Invariant: what is not expected fails. Absent: an engine.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a broken expectation is to fail its test")]
 
-use super::fixture::{change, desk, file, review, task};
+use super::fixture::{change, desk, file, path, review, task};
 use crate::desk::{Desk, Dossier, fixture};
+use crate::domain::problem::Replacement;
 use crate::domain::task::action::{Action, Which};
 use crate::domain::task::event::{Event, Settlement};
 use crate::domain::task::standing::TaskState;
-use crate::ports::Documents;
+use crate::ports::{DocumentChange, DocumentEvent, Documents, SessionId};
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, buffers};
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -19,6 +21,7 @@ const AFTER: &str = "use a;\n\nfn send() {\n    retry(policy);\n}\n";
 
 struct Scene {
     _folder: TempDir,
+    documents: Arc<dyn Documents>,
     port: Arc<TestPort>,
     editor: Editor,
 }
@@ -28,13 +31,13 @@ impl Scene {
         let folder = tempfile::tempdir().unwrap();
         let port = Arc::new(TestPort::default());
         let documents: Arc<dyn Documents> = buffers();
-        let ground = TestGround::with_port(folder.path(), documents, port.clone());
+        let ground = TestGround::with_port(folder.path(), documents.clone(), port.clone());
         port.show(desk(first));
         let editor = Editor::start(profile, folder.path(), Arc::new(Shared(ground))).await;
         editor.allow("window/logMessage");
         editor.allow("workspace/codeLens/refresh");
         editor.allow("workspace/inlayHint/refresh");
-        Self { _folder: folder, port, editor }
+        Self { _folder: folder, documents, port, editor }
     }
 
     /// The next diagnostics of a file: version, then line and severity of each.
@@ -46,6 +49,16 @@ impl Scene {
         let each: Vec<String> =
             each.map(|one| format!("{}@{}", one["range"]["start"]["line"], one["severity"])).collect();
         format!("v{} {}", said["version"], each.join(" "))
+    }
+
+    /// What the editor says of its documents, as its handlers hand it on.
+    fn tell(&self, event: DocumentEvent) {
+        self.documents.tell(SessionId(1), event);
+    }
+
+    fn edit(&self, version: i32, range: Range<usize>, text: &str) {
+        let change = DocumentChange::Edit(Replacement { range, text: text.to_owned() });
+        self.tell(DocumentEvent::Changed { path: path("src/net.rs"), version, changes: vec![change] });
     }
 
     fn show(&self, dossiers: Vec<Dossier>) {
@@ -62,19 +75,20 @@ async fn hunks_follow_the_text_and_go_when_they_are_settled() {
     let scene = Scene::new(Profile::vscode_1_100(), vec![net()]).await;
     scene.editor.allow("textDocument/publishDiagnostics");
     assert_eq!(scene.published("src/net.rs").await, "vnull 3@3");
-    scene.editor.open("src/net.rs", "rust", BEFORE);
+    let text = Arc::from(BEFORE);
+    scene.tell(DocumentEvent::Opened { path: path("src/net.rs"), version: 1, text });
     assert_eq!(scene.published("src/net.rs").await, "v1 3@3");
-    scene.editor.replace("src/net.rs", 0..0, "// one more\n");
+    scene.edit(2, 0..0, "// one more\n");
     assert_eq!(scene.published("src/net.rs").await, "v2 4@3");
     let at = "// one more\n".len() + BEFORE.find('3').unwrap();
-    scene.editor.replace("src/net.rs", at..at + 1, "policy");
+    scene.edit(3, at..at + 1, "policy");
     assert_eq!(scene.published("src/net.rs").await, "v3 4@4");
-    scene.editor.replace("src/net.rs", at..at + 6, "5");
+    scene.edit(4, at..at + 6, "5");
     assert_eq!(scene.published("src/net.rs").await, "v4 4@2");
+    scene.edit(5, at..at + 1, "policy");
+    assert_eq!(scene.published("src/net.rs").await, "v5 4@4");
     let mut settled = net();
     settled.hunks = Arc::new(review(&settled.changes[0], &file(AFTER), &[]));
-    scene.editor.replace("src/net.rs", at..at + 1, "policy");
-    assert_eq!(scene.published("src/net.rs").await, "v5 4@4");
     scene.show(vec![settled]);
     assert_eq!(scene.published("src/net.rs").await, "v5 ");
 }
