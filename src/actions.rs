@@ -46,6 +46,7 @@ pub enum Verb {
     Doctor,
     Clean,
     Tour,
+    Lsp,
 }
 
 /// A word that an action takes, in its order.
@@ -511,6 +512,15 @@ pub const ACTIONS: &[Row] = &[
         help: "the whole job on a sample project, with no model, no network and no configuration",
         examples: &["", "--unpack till"],
     },
+    Row {
+        verb: Verb::Lsp,
+        lsp: None,
+        terminal: Some("lsp"),
+        words: &[],
+        switches: &[switch("stdio", "over standard input and output, as without it")],
+        help: "the language server, started by an editor; flags that it does not know are passed over",
+        examples: &["", "--stdio"],
+    },
 ];
 
 /// The row of an action.
@@ -546,6 +556,8 @@ pub fn documentation() -> String {
         let id = row.command_id().map_or_else(|| "terminal only".to_owned(), |id| format!("`{id}`"));
         page.push_str(&format!("| {usage} | {id} | {} |\n", row.help));
     }
-    page.push_str(&format!("\nEach takes `--json`.\n\n{SHAPES}\n\n{EXITS}\n"));
+    page.push_str(&format!(
+        "\nEach takes `--json`, but for `lsp`, which speaks to an editor only.\n\n{SHAPES}\n\n{EXITS}\n"
+    ));
     page
 }

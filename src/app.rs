@@ -4,6 +4,7 @@
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
 mod fresh;
+mod lsp;
 
 use crate::arena::{self, CopyArena};
 use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
@@ -55,8 +56,10 @@ async fn run(arguments: Vec<OsString>) -> Exit {
 }
 
 async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) -> Result<Exit, Refusal> {
-    if parsed.needs() == Needs::Tour {
-        return Ok(cli::tour::run(parsed, io).await);
+    match parsed.needs() {
+        Needs::Tour => return Ok(cli::tour::run(parsed, io).await),
+        Needs::Editor => return Ok(lsp::run(environment).await),
+        Needs::Engine | Needs::Nothing(_) => {}
     }
     let config = crate::config::load(environment, &Arguments::default()).map_err(|fault| {
         refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started")
@@ -78,16 +81,21 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     let _unhosted = if parsed.removes() { Some(host::keep_unhosted(&site.state)?) } else { None };
     let running = Hosted::default();
     let exit = cli::serve(parsed, io, &house, async || {
-        let handle = join(&site, &running).await?;
-        let joined: Box<dyn Port> = Box::new(Joined::new(site.clone(), handle, running.clone()));
+        let seat = Seat::terminal("terminal", site.documents.clone());
+        let joined: Box<dyn Port> = Box::new(Joined::join(site.clone(), seat, running.clone()).await?);
         Ok(joined)
     })
     .await;
     for said in site.urgent.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         cli::say_warning(io, &said);
     }
-    // The engine ends before the process does, so that what is in flight is dropped and not cut.
-    let (running, handle) = std::mem::take(&mut *running.lock().unwrap_or_else(PoisonError::into_inner));
+    leave(&running).await;
+    Ok(exit)
+}
+
+/// The engine ends before the process does, so that what is in flight is dropped and not cut.
+async fn leave(hosted: &Hosted) {
+    let (running, handle) = std::mem::take(&mut *hosted.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some(handle) = &handle {
         handle.leave().await;
     }
@@ -96,7 +104,6 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     }
     // Last of all, because it frees the lock.
     drop(handle);
-    Ok(exit)
 }
 
 /// Ends a host that does not answer, on the user's word.
@@ -190,6 +197,7 @@ impl Site {
 /// A host of this process, or another's, joined again when that one is gone.
 struct Joined {
     site: Arc<Site>,
+    seat: Seat,
     handle: Mutex<Handle>,
     running: Hosted,
     /// The desks of whichever handle there is, one after the other.
@@ -209,9 +217,11 @@ fn show(desks: &watch::Receiver<Arc<Desk>>, to: &watch::Sender<Arc<Desk>>) {
 }
 
 impl Joined {
-    fn new(site: Arc<Site>, handle: Handle, running: Hosted) -> Self {
+    async fn join(site: Arc<Site>, seat: Seat, running: Hosted) -> Result<Self, Refusal> {
+        let handle = join(&site, &seat, &running).await?;
         let joined = Self {
             site,
+            seat,
             handle: Mutex::new(handle.clone()),
             running,
             desk: watch::Sender::default(),
@@ -219,7 +229,7 @@ impl Joined {
             acted: AtomicBool::new(false),
         };
         joined.follow(&handle);
-        joined
+        Ok(joined)
     }
 
     /// Shows this handle's desks from now on.
@@ -318,7 +328,7 @@ impl Port for Joined {
 
     fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
         Box::pin(async move {
-            let handle = join(&self.site, &self.running).await?;
+            let handle = join(&self.site, &self.seat, &self.running).await?;
             self.follow(&handle);
             *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
             Ok(())
@@ -329,8 +339,8 @@ impl Port for Joined {
 /// The engine of this process, if it is the host, and the handle that keeps the lock.
 type Hosted = Arc<Mutex<(Option<Running>, Option<Handle>)>>;
 
-async fn join(site: &Arc<Site>, running: &Hosted) -> Result<Handle, Refusal> {
-    let handle = host::join(&site.state, Seat::terminal("terminal", site.documents.clone()), |former| {
+async fn join(site: &Arc<Site>, seat: &Seat, running: &Hosted) -> Result<Handle, Refusal> {
+    let handle = host::join(&site.state, seat.clone(), |former| {
         let (site, running) = (site.clone(), running.clone());
         async move {
             // Commands of a host that was killed would go on beside ours.

@@ -212,7 +212,7 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             [..] => Err(misuse("two revisions at most".to_owned())),
         },
         Verb::NextHunk | Verb::PreviousHunk => Err(misuse("only an editor has this action".to_owned())),
-        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour => {
+        Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp => {
             Err(misuse("this action is served without an engine".to_owned()))
         }
     }

@@ -45,6 +45,7 @@ impl Parsed {
             Verb::Clean => Needs::Nothing(Alone::Clean),
             Verb::Doctor => Needs::Nothing(Alone::Doctor),
             Verb::Tour => Needs::Tour,
+            Verb::Lsp => Needs::Editor,
             Verb::Plan
             | Verb::Change
             | Verb::Fix
@@ -90,6 +91,8 @@ pub enum Needs {
     Nothing(Alone),
     /// A sample project and processes of its own.
     Tour,
+    /// An editor at the other end of standard input.
+    Editor,
 }
 
 /// An action that works where no engine does.
@@ -193,6 +196,11 @@ fn subcommand(row: &Row, word: &'static str) -> Command {
     if !row.words.is_empty() {
         // One list for all words: clap cannot leave out a first one, and the usage line says what they are.
         command = command.arg(Arg::new("words").num_args(0..).hide(true));
+    }
+    if row.verb == Verb::Lsp {
+        // Editors add flags of their own; one that refuses them cannot be started at all.
+        let ignored = Arg::new("ignored").num_args(0..).allow_hyphen_values(true).trailing_var_arg(true);
+        command = command.arg(ignored.hide(true));
     }
     command.args(row.switches.iter().map(|switch| {
         let arg = Arg::new(switch.name).long(switch.name).help(switch.help);

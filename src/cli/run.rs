@@ -66,6 +66,10 @@ pub async fn serve(
             let message = "the tour has a workspace and processes of its own";
             say_error(io, "usage", message, "planwright tour", as_json, Exit::Usage)
         }
+        Needs::Editor => {
+            let message = "the language server speaks to an editor, not to a terminal";
+            say_error(io, "usage", message, "planwright lsp", as_json, Exit::Usage)
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Config {
     pub format: BTreeMap<String, Valued<Vec<String>>>,
     /// Limits of the runtime.
     pub limits: Limits,
+    /// Tasks that were running when their process ended go on by themselves in an editor (B2).
+    pub resume: Valued<bool>,
     /// Folders.
     pub dirs: Dirs,
     /// `PLANWRIGHT_LOG`: a filter in tracing's words.
@@ -110,12 +112,13 @@ pub(super) fn check(layers: Layers, dirs: Dirs, environment: &Environment) -> Re
         context: check.positive("limits.context", limits.context, 24_000),
     };
     let format = check.format();
+    let resume = check.valued("resume", layers.raw.resume.unwrap_or(true));
     let log = match environment.get("PLANWRIGHT_LOG") {
         Some(filter) => Valued { value: filter.to_owned(), origin: Origin::Environment("PLANWRIGHT_LOG".to_owned()) },
         None => Valued::default("info".to_owned()),
     };
     if check.problems.is_empty() {
-        Ok(Config { strong, fast, format, limits, dirs, log })
+        Ok(Config { strong, fast, format, limits, resume, dirs, log })
     } else {
         Err(ConfigFault { problems: check.problems })
     }

@@ -18,6 +18,9 @@ pub struct RawConfig {
     pub format: BTreeMap<String, Vec<String>>,
     /// Limits of the runtime.
     pub limits: RawLimits,
+    /// In an editor, tasks that were running when their process ended go on by themselves: after 20 s, and once you did
+    /// something. On where it is not set.
+    pub resume: Option<bool>,
 }
 
 /// Tiers of models.

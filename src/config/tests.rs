@@ -67,6 +67,7 @@ fn nothing_configured_is_a_normal_state() {
     limits.tool_timeout = 30 s  [default]
     limits.output_bytes = 262144  [default]
     limits.context = 24000 tokens  [default]
+    resume = on  [default]
     "#);
 }
 
@@ -113,6 +114,7 @@ turns = 20
     limits.tool_timeout = 30 s  [default]
     limits.output_bytes = 262144  [default]
     limits.context = 24000 tokens  [default]
+    resume = on  [default]
     "#);
 }
 

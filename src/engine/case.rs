@@ -71,6 +71,8 @@ pub struct Case {
     pub stuck: Option<StoreFault>,
     /// The changes behind them, by path: what is in force, and what holds accepted hunks besides.
     pub changes: Arc<Vec<Arc<FileChange>>>,
+    /// Files with a change in force; it comes first among those of its path.
+    pub proposed: BTreeSet<WorkspacePath>,
     /// Each file with such a change, as it was looked at last.
     pub looked: BTreeMap<WorkspacePath, Looked>,
     /// What must be looked at again.
@@ -138,6 +140,7 @@ impl Case {
             drive: Drive::Shown,
             stuck: None,
             changes: Arc::default(),
+            proposed: BTreeSet::new(),
             looked: BTreeMap::new(),
             stale: Stale::all(),
             lane: Arc::default(),
@@ -236,6 +239,7 @@ impl Case {
         // Stable: of one path the change in force comes first.
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         self.changes = Arc::new(changes);
+        self.proposed = in_force.into_keys().collect();
     }
 
     /// The newest change that has this hunk, and the step that proposed it.

@@ -20,6 +20,7 @@ mod opening;
 mod overlay;
 mod owner;
 mod page;
+mod pages;
 mod planning;
 mod publish;
 mod reads;

@@ -7,6 +7,7 @@ use super::carry;
 use super::case::{Case, Drive, Live};
 use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
+use super::pages::{self, Pages};
 use super::reads::Reads;
 use super::refresh::{self, Stale};
 use super::work::{Halt, Run};
@@ -32,6 +33,7 @@ pub struct Running {
     /// What the rest of the program holds.
     pub handle: EngineHandle,
     reads: Arc<Reads>,
+    keeper: tokio::task::JoinHandle<()>,
     inbox: mpsc::UnboundedSender<Input>,
     owner: tokio::task::JoinHandle<()>,
 }
@@ -44,6 +46,8 @@ impl Running {
             let _ended_or_gone = ended.await;
         }
         let _panicked_or_not = self.owner.await;
+        // It writes what the last desk says, and then has no more to wait for.
+        let _panicked_or_not = self.keeper.await;
     }
 
     /// Tells that files changed; for the watcher.
@@ -63,6 +67,7 @@ pub(super) struct Owner {
     /// In the order of opening.
     pub(super) order: Vec<TaskId>,
     pub(super) inbox: mpsc::UnboundedSender<Input>,
+    pages: Arc<Pages>,
     desk: watch::Sender<Arc<Desk>>,
     updates: broadcast::Sender<Update>,
     serial: u64,
@@ -88,8 +93,10 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
     let (asked, asks) = mpsc::unbounded_channel::<Asked>();
     let (updates, _) = broadcast::channel(UPDATES_KEPT);
     let (desk, seen) = watch::channel(Arc::new(Desk::default()));
+    let pages = Arc::new(Pages::new(world.clone()));
     let mut owner = Owner {
         world,
+        pages: pages.clone(),
         cases: BTreeMap::new(),
         order: Vec::new(),
         inbox: inbox.clone(),
@@ -132,10 +139,11 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let reads = Arc::new(Reads::new(owner.world.clone()));
+    let reads = Arc::new(Reads::new(owner.world.clone(), pages));
+    let keeper = tokio::spawn(pages::keep(reads.clone(), seen.clone()));
     let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone());
     let task = tokio::spawn(owner.run(inputs, asks));
-    Ok(Running { handle, reads, inbox, owner: task })
+    Ok(Running { handle, reads, keeper, inbox, owner: task })
 }
 
 impl Owner {
@@ -161,6 +169,8 @@ impl Owner {
                     self.line(&task, line);
                     continue;
                 }
+                // Nor does typing in a file that nobody proposes to change.
+                Some(Input::Changed(paths)) if !self.concern_anybody(&paths) => continue,
                 Some(input) => self.take(input).await,
             }
             if !between {
@@ -558,6 +568,14 @@ impl Owner {
             sleep.await;
             let _engine_gone = inbox.send(Input::Tick);
         });
+    }
+
+    /// The page of a task is there before anybody is told of the task.
+    pub(super) async fn first_page(&self, id: &TaskId) {
+        let desk = self.desk.borrow().clone();
+        if let Some(dossier) = desk.tasks.iter().find(|dossier| &dossier.task.id == id) {
+            self.pages.first(dossier).await;
+        }
     }
 
     /// Shows the world as it now is.

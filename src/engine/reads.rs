@@ -5,6 +5,7 @@
 //! it does not know. Absent: what a page says (`desk::page`).
 
 use super::page::{examine, versions};
+use super::pages::Pages;
 use super::start;
 use super::work;
 use super::world::World;
@@ -41,6 +42,7 @@ struct Listing {
 /// What the reads keep.
 pub(super) struct Reads {
     world: Arc<World>,
+    pages: Arc<Pages>,
     listing: Mutex<Option<Arc<Listing>>>,
     /// One walk at a time.
     walking: tokio::sync::Mutex<()>,
@@ -49,8 +51,19 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn new(world: Arc<World>) -> Self {
-        Self { world, listing: Mutex::default(), walking: tokio::sync::Mutex::default(), approved: Mutex::default() }
+    pub(super) fn new(world: Arc<World>, pages: Arc<Pages>) -> Self {
+        Self {
+            world,
+            pages,
+            listing: Mutex::default(),
+            walking: tokio::sync::Mutex::default(),
+            approved: Mutex::default(),
+        }
+    }
+
+    /// Where pages go through.
+    pub(super) fn pages(&self) -> &Pages {
+        &self.pages
     }
 
     /// Answers a query about this snapshot.
@@ -117,7 +130,7 @@ impl Reads {
                 // Nobody waits for a walk that most likely finds the same.
                 let own = self.clone();
                 tokio::spawn(async move {
-                    if own.walking.try_lock().is_ok() {
+                    if let Ok(_one_at_a_time) = own.walking.try_lock() {
                         own.walk().await;
                     }
                 });
@@ -301,7 +314,7 @@ impl Reads {
                 (page::preview_name(&view), page::preview(&view))
             }
         };
-        let path = self.world.workspace.write_page(id, &name, &text).await.map_err(|refusal| {
+        let path = self.pages.put(id, &name, &text).await.map_err(|refusal| {
             refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor shows where task folders are")
         })?;
         Ok(PageView { path, text })

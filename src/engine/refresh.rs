@@ -106,11 +106,17 @@ impl Owner {
         }
         let task = case.task.clone();
         let mut hunks = Vec::new();
-        for looked in case.looked.values_mut() {
+        for (path, looked) in &mut case.looked {
             looked.hunks.iter_mut().for_each(|hunk| reword(hunk, &task));
-            hunks.extend(looked.hunks.iter().filter(|hunk| stays(hunk, &looked.changes)).cloned());
+            let in_force = looked.changes.first().filter(|_| case.proposed.contains(path));
+            hunks.extend(looked.hunks.iter().filter(|hunk| stays(hunk, in_force)).cloned());
         }
         case.hunks = Arc::new(hunks);
+    }
+
+    /// Whether some task has hunks in one of these files.
+    pub(super) fn concern_anybody(&self, paths: &[WorkspacePath]) -> bool {
+        self.cases.values().flat_map(|case| case.changes.iter()).any(|change| paths.contains(&change.path))
     }
 
     /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
@@ -204,8 +210,8 @@ async fn look(world: &World, case: &Case, changes: &[Arc<FileChange>]) -> Vec<Re
 }
 
 /// A hunk of a change no longer in force is shown as long as it was accepted and its text stands.
-fn stays(hunk: &ReviewHunk, changes: &[Arc<FileChange>]) -> bool {
-    let in_force = changes.first().is_some_and(|change| change.hunk(&hunk.id).is_some());
+fn stays(hunk: &ReviewHunk, in_force: Option<&Arc<FileChange>>) -> bool {
+    let in_force = in_force.is_some_and(|change| change.hunk(&hunk.id).is_some());
     in_force || (hunk.state == HunkState::Accepted && matches!(hunk.decision, Some((Decision::Accept, _))))
 }
 

@@ -21,9 +21,42 @@ impl Backend {
         Self { session }
     }
 
+    /// Whose methods these are.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
     /// tower-lsp has no method of its own for it.
     pub async fn work_done_progress_cancel(&self, params: WorkDoneProgressCancelParams) {
         methods::work_done_progress_cancel::handle(&self.session, params).await;
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl Backend {
+    /// See `methods::probe`.
+    pub async fn test_panics(&self) -> Result<Value> {
+        methods::probe::panics(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_waits(&self) -> Result<Value> {
+        methods::probe::waits(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_asks(&self) -> Result<Value> {
+        methods::probe::asks(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_unknown(&self) -> Result<Value> {
+        methods::probe::unknown(&self.session).await
+    }
+
+    /// The same.
+    pub async fn test_floods(&self) -> Result<Value> {
+        methods::probe::floods(&self.session).await
     }
 }
 

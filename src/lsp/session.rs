@@ -4,6 +4,7 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
+use super::commands::Memory;
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
@@ -17,8 +18,10 @@ use crate::ports::{DocumentEvent, Documents, SessionId};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tower_lsp::lsp_types::Url;
 
 /// One `initialize` … `exit`.
@@ -27,6 +30,8 @@ pub struct Session {
     ground: Arc<dyn Ground>,
     documents: Arc<dyn Documents>,
     facts: Arc<OnceLock<ClientFacts>>,
+    /// Completes the wait of whoever needs the facts before there are any.
+    known: watch::Sender<bool>,
     /// What the client wrote at `initialize`.
     said: Arc<OnceLock<Value>>,
     id: OnceLock<SessionId>,
@@ -34,7 +39,12 @@ pub struct Session {
     place: watch::Sender<Option<Arc<dyn Place>>>,
     open: Mutex<OpenUris>,
     acts: watch::Sender<Acts>,
+    /// What goes on beside the handlers, as long as the session lives.
+    life: Mutex<Option<JoinHandle<()>>>,
     views: Views,
+    commands: Memory,
+    /// Changes of texts so far.
+    typed: AtomicU64,
     plans: Plans,
 }
 
@@ -64,13 +74,17 @@ impl Session {
             documents: ground.documents(),
             ground,
             facts,
+            known: watch::Sender::default(),
             said,
             id: OnceLock::new(),
             root: OnceLock::new(),
             place: watch::Sender::default(),
             open: Mutex::default(),
             acts: watch::Sender::default(),
+            life: Mutex::default(),
             views: Views::default(),
+            commands: Memory::default(),
+            typed: AtomicU64::default(),
             plans: Plans::default(),
         })
     }
@@ -86,6 +100,39 @@ impl Session {
         self.facts.get_or_init(|| facts);
         let editor = SessionEditor::new(Arc::downgrade(self));
         self.id.get_or_init(|| self.documents.begin(&client, Arc::new(editor)));
+        self.known.send_replace(true);
+    }
+
+    /// The editor's process, if it names one; waits for `initialize`.
+    pub(super) async fn editor_process(&self) -> Option<u32> {
+        let mut known = self.known.subscribe();
+        // The sender is held by `self`.
+        let _known = known.wait_for(|known| *known).await;
+        self.facts().and_then(|facts| facts.process)
+    }
+
+    /// Lets this go on until the session ends.
+    pub(super) fn begin(&self, life: impl Future<Output = ()> + Send + 'static) {
+        let mut lives = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+        // A second `initialized` begins nothing.
+        lives.get_or_insert_with(|| tokio::spawn(life));
+    }
+
+    /// The wire is closed: documents are closed, the engine ends in order.
+    pub(super) async fn end(&self) {
+        let life = self.life.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(life) = life {
+            life.abort();
+            // What it left half opened is dropped with it.
+            let _ended = life.await;
+        }
+        if let Some(id) = self.id() {
+            self.documents.end(id);
+        }
+        let place = self.place();
+        if let Some(place) = place {
+            place.close().await;
+        }
     }
 
     pub(super) fn set_place(&self, place: Arc<dyn Place>) {
@@ -120,6 +167,16 @@ impl Session {
     /// What is shown without being asked for: where other parts hand in what they have to say of a file.
     pub fn views(&self) -> &Views {
         &self.views
+    }
+
+    /// What commands remember.
+    pub(super) fn commands(&self) -> &Memory {
+        &self.commands
+    }
+
+    /// How often a text was changed so far, by the user or for them.
+    pub(super) fn typed(&self) -> u64 {
+        self.typed.load(Ordering::Relaxed)
     }
 
     /// The plan documents that are open here, compiled.
@@ -185,6 +242,7 @@ impl Session {
     pub fn tell(&self, event: DocumentEvent) {
         let Some(id) = self.id() else { return };
         if matches!(event, DocumentEvent::Changed { .. }) && !is_written_by_us(event.path()) {
+            self.typed.fetch_add(1, Ordering::Relaxed);
             self.acted();
         }
         self.documents.tell(id, event);

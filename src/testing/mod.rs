@@ -8,6 +8,7 @@ pub mod memory_store;
 
 pub use memory_store::MemoryStore;
 pub mod clock;
+pub mod editor;
 #[cfg(feature = "testing")]
 pub mod failpoint;
 pub mod memory_documents;

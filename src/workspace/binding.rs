@@ -24,7 +24,7 @@ pub(super) fn moving(root: &Path) -> bool {
 }
 
 /// The top of the git worktree around a folder, else the folder.
-pub(super) fn root_of(dir: &Path) -> PathBuf {
+pub fn root_of(dir: &Path) -> PathBuf {
     dir.ancestors().find(|dir| git_dir(dir).is_some()).unwrap_or(dir).to_owned()
 }
 

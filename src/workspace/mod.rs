@@ -16,6 +16,7 @@ mod temporary;
 mod watch;
 mod write;
 
+pub use binding::root_of;
 pub use buffers::Buffers;
 pub use disk::{Disk, LIMIT, OpenError};
 pub use watch::{Changes, watch};

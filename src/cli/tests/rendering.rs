@@ -54,6 +54,7 @@ fn a_failure_says_what_was_tried_what_was_seen_and_what_can_be_done() {
         planwright skip k3xf policy            do without it
         planwright abandon k3xf                end the task; accepted hunks stay
     used      3600 tokens (0 cached) in 3 turns
+    page      /w/.planwright/tasks/k3xf/task.md
     "#);
 }
 
@@ -154,6 +155,7 @@ fn a_plan_is_shown_with_what_it_means() {
 
     k3xf  awaiting approval
     document  /w/.planwright/tasks/k3xf/retries.plan.md
+    page      /w/.planwright/tasks/k3xf/task.md
     revision  r1-1f2c81d04a7e, not approved
     what it means
       changes src/net.rs (policy)
@@ -171,6 +173,7 @@ fn a_plan_is_shown_with_what_it_means() {
 
     k3xf  awaiting approval
     document  /w/.planwright/tasks/k3xf/retries.plan.md
+    page      /w/.planwright/tasks/k3xf/task.md
     revision  r1-1f2c81d04a7e, not approved
     what it means
       changes src/net.rs (policy)

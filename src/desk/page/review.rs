@@ -9,7 +9,6 @@ use crate::desk::{Dossier, ReviewHunk};
 use crate::domain::change::{Decision, Flag, HunkState};
 use crate::domain::ids::StepId;
 use crate::domain::plan::small;
-use crate::domain::text::counted;
 use std::fmt::Write;
 
 /// The whole page.
@@ -35,8 +34,7 @@ pub fn review(dossier: &Dossier) -> String {
     if counts.pending > 0 {
         let _ = write!(
             page,
-            "\nAll {} that are not uncertain: {} · {}\n",
-            counted(counts.pending, "pending hunk"),
+            "\nTo accept all pending hunks but uncertain ones: {} · {}\n",
             code("planwright.accept"),
             code(&format!("planwright accept {} --all", task.id))
         );

@@ -131,7 +131,9 @@ fn failures(page: &mut String, status: &StatusView) {
 
 fn the_plan(page: &mut String, dossier: &Dossier, plan: &ShowView, aids: &Aids) {
     let Some(revision) = &plan.revision else {
-        sketch(page, dossier, aids);
+        if dossier.state == TaskState::Planning {
+            sketch(page, dossier, aids);
+        }
         return;
     };
     let approved = if plan.approved { "approved" } else { "not approved" };

@@ -210,47 +210,84 @@ fn between(before: &str, after: &str) -> Replacement {
     Replacement { range: 0..before.len(), text: after.to_owned() }
 }
 
-/// Takes spots through one edit. True if it brought text in which a lost hunk may stand.
+/// Takes spots through one edit. True if a lost hunk may be found in what it leads to.
 fn carry(change: &FileChange, held: &mut [Held], text: &str, sent: &Replacement) -> bool {
     let Some(edit) = Edit::narrowed(text, sent) else { return false };
-    let len = edit.put.len();
+    let (len, gone) = (edit.put.len(), edit.range.len());
     if edit.is_insertion() && claimed(change, held, text, &edit) {
         return false;
     }
     let mut unsure = doubted(held, text, &sent.range, &edit.range);
-    if edit.is_insertion() {
-        let inside = |place: usize| held.iter().any(|held| held.range.start < place && place < held.range.end);
-        let place = edit.whole_lines(text, edit.slide(text), &|place| inside(place));
-        held.iter_mut().for_each(|held| inserted(held, place, len));
-    } else if edit.is_deletion() {
-        let slide = edit.slide(text);
-        let gone = edit.range.len();
-        let claims = |held: &&Held| {
-            let (old, new) = sides(change, held);
-            held.range.len() == gone && slide.contains(&held.range.start) && (old.is_empty() || new.is_empty())
-        };
-        let place = match held.iter().find(claims) {
-            Some(claimed) => claimed.range.start,
-            None => {
-                // which of equal lines went is not known: an empty spot that may have gone with them is lost
-                let places: Vec<usize> = edit.line_places(text, slide.clone()).collect();
-                for held in held.iter_mut().filter(|held| held.range.is_empty()) {
-                    let swallows = |place: &usize| *place < held.range.start && held.range.start < place + gone;
-                    if places.iter().any(swallows) {
-                        loosen(held);
-                        unsure = true;
-                    }
-                }
-                let reaches =
-                    |place: usize| held.iter().any(|held| held.range.start < place + gone && place < held.range.end);
-                edit.whole_lines(text, slide, &|place| reaches(place))
-            }
-        };
-        held.iter_mut().for_each(|held| replaced(held, &(place..place + gone), 0));
+    let crosses = |held: &Held, place: usize| {
+        let Range { start, end } = held.range;
+        if edit.is_insertion() { start < place && place < end } else { start < place + gone && place < end }
+    };
+    let slide = if gone > 0 && len > 0 { edit.range.start..=edit.range.start } else { edit.slide(text) };
+    let owner = held.iter().find(|held| {
+        let (old, new) = sides(change, held);
+        edit.is_deletion()
+            && held.range.len() == gone
+            && slide.contains(&held.range.start)
+            && (old.is_empty() || new.is_empty())
+    });
+    let lines = if gone > 0 && len > 0 {
+        None
     } else {
-        held.iter_mut().for_each(|held| replaced(held, &edit.range, len));
+        match owner {
+            Some(owner) => Some(owner.range.start),
+            None => edit.whole_lines(text, slide.clone(), &|place| held.iter().any(|held| crosses(held, place))),
+        }
+    };
+    match lines {
+        Some(_) if owner.is_some() => {}
+        Some(_) => {
+            // which of equal lines went or came is not known
+            let places: Vec<usize> = edit.line_places(text, slide.clone()).collect();
+            for held in held.iter_mut().filter(|held| !held.loose && held.range.is_empty()) {
+                let at = held.range.start;
+                let in_doubt = if edit.is_deletion() {
+                    places.iter().any(|place| *place < at && at < place + gone)
+                } else {
+                    slide.contains(&at) && brings(edit.put, sides(change, held))
+                };
+                if in_doubt {
+                    loosen(held);
+                    unsure = true;
+                }
+            }
+        }
+        // more than one line is made anew, and who stands at its edges may be what came or went
+        None if edit.spans_lines(text) => {
+            let lines = whole_lines(text, &edit.range);
+            let contains = |held: &Held| held.range.start <= edit.range.start && edit.range.end <= held.range.end;
+            for held in held.iter_mut().filter(|held| !held.loose && (held.range.is_empty() || !contains(held))) {
+                if held.range.start <= lines.end && lines.start <= held.range.end {
+                    loosen(held);
+                    unsure = true;
+                }
+            }
+        }
+        None => {}
+    }
+    let place = lines.unwrap_or(edit.range.start);
+    for held in held.iter_mut() {
+        let firm = !held.loose;
+        if edit.is_insertion() {
+            inserted(held, place, len);
+        } else {
+            replaced(held, &(place..place + gone), len);
+        }
+        unsure |= firm && held.loose;
     }
     unsure || (edit.put.contains('\n') && !edit.put.trim().is_empty())
+}
+
+/// What is put in holds one of the sides of a hunk, among other lines.
+fn brings(put: &str, (old, new): (&str, &str)) -> bool {
+    let blank = || put.split_inclusive('\n').any(|line| line.trim().is_empty());
+    [old, new]
+        .iter()
+        .any(|side| !side.is_empty() && if side.trim().is_empty() { blank() } else { put.contains(side.trim()) })
 }
 
 /// An insertion that is exactly what a hunk without lines of its own waits for, at one of the places where it can have

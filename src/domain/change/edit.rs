@@ -91,15 +91,22 @@ impl<'a> Edit<'a> {
         slide.filter(move |at| ends(*at) && len > 0 && self.longer(text, at + len - 1) == Some(b'\n'))
     }
 
-    /// The nearest of them that is not `avoided`, else the nearest. An edit within a line stays where it is.
+    /// The nearest of them that is not `avoided`, else the nearest; `None` for an edit within lines.
     pub(super) fn whole_lines(
         &self,
         text: &str,
         slide: RangeInclusive<usize>,
         avoided: &dyn Fn(usize) -> bool,
-    ) -> usize {
+    ) -> Option<usize> {
         let here = self.range.start;
-        self.line_places(text, slide).min_by_key(|at| (avoided(*at), at.abs_diff(here))).unwrap_or(here)
+        self.line_places(text, slide).min_by_key(|at| (avoided(*at), at.abs_diff(here)))
+    }
+
+    /// It makes or takes a line break, and more than that: a line broken in two or joined with the next does not count.
+    pub(super) fn spans_lines(&self, text: &str) -> bool {
+        let gone = text.get(self.range.clone()).unwrap_or("");
+        let says = |text: &str| !text.trim().is_empty();
+        (gone.contains('\n') || self.put.contains('\n')) && (says(gone) || says(self.put))
     }
 }
 

@@ -89,6 +89,34 @@ impl FileChange {
         }
     }
 
+    /// The change as an editor shows it that leaves out the byte order mark at the head of a file; `None` where there is
+    /// nothing to leave out or the text shows it.
+    pub fn as_shown(&self, text: &str) -> Option<FileChange> {
+        const MARK: char = '\u{feff}';
+        if text.starts_with(MARK) || !(self.before.text().starts_with(MARK) || self.after.text().starts_with(MARK)) {
+            return None;
+        }
+        let (was, is) = (self.before.text().starts_with(MARK), self.after.text().starts_with(MARK));
+        let bare = |entry: &Entry| match entry {
+            Entry::Absent => Entry::Absent,
+            Entry::File { text, mode } => {
+                Entry::File { text: text.strip_prefix(MARK).unwrap_or(text).into(), mode: *mode }
+            }
+        };
+        let less = |range: &Range<usize>, marked: bool| {
+            let by = if marked { MARK.len_utf8() } else { 0 };
+            range.start.saturating_sub(by)..range.end.saturating_sub(by)
+        };
+        let hunks = self.hunks.iter().cloned().map(|mut hunk| {
+            if let HunkKind::Lines { old, new, .. } = &mut hunk.kind {
+                (*old, *new) = (less(old, was), less(new, is));
+            }
+            hunk
+        });
+        let hunks = hunks.collect();
+        Some(FileChange { path: self.path.clone(), before: bare(&self.before), after: bare(&self.after), hunks })
+    }
+
     /// The hunk of that id.
     pub fn hunk(&self, id: &HunkId) -> Option<&Hunk> {
         self.hunks.iter().find(|hunk| hunk.id == *id)

@@ -18,7 +18,7 @@ pub fn change(goal: &Goal, file: &WorkspacePath, focus: Option<&str>, check: Opt
     let target = EditTarget { path: file.to_string(), new: false, focus: focus.map(str::to_owned) };
     let contract = Contract {
         scope: vec![file.to_string()],
-        accept: check.cloned().into_iter().collect(),
+        accept: vec![check.cloned().unwrap_or(Check::Syntax)],
         budget: Budget { turns: Some(TURNS), ..Budget::default() },
         ..Contract::default()
     };

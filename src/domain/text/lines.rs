@@ -127,6 +127,58 @@ impl LineIndex {
     }
 }
 
+/// The byte a client means, without an index of all lines: for one place in a text that is about to change. As
+/// [`LineIndex::offset`] where a lone CR breaks a line, but for one place that it has no name for: one column behind a
+/// line that ends in CRLF is between the two. An editor that shows the CR of a mixed file as a character means that.
+pub fn seek(text: &str, position: Position, encoding: Encoding) -> usize {
+    let Some(start) = line_start(text.as_bytes(), position.line) else { return text.len() };
+    let rest = text.get(start..).unwrap_or("");
+    let mut left = usize::try_from(position.column).unwrap_or(usize::MAX);
+    let mut at = start;
+    for c in rest.chars() {
+        let units = encoding.units(c);
+        let crlf = c == '\r' && left == 1 && text.as_bytes().get(at + 1) == Some(&b'\n');
+        if left < units || (matches!(c, '\r' | '\n') && !crlf) {
+            break;
+        }
+        left -= units;
+        at += c.len_utf8();
+    }
+    at
+}
+
+/// Where a line starts. Most of the text is only counted, a block at a time.
+fn line_start(bytes: &[u8], line: u32) -> Option<usize> {
+    const BLOCK: usize = 1 << 12;
+    let mut left = usize::try_from(line).ok()?;
+    let mut at = 0;
+    if left == 0 {
+        return Some(0);
+    }
+    while let Some(block) = bytes.get(at..at + BLOCK) {
+        let plain = block.iter().fold(0_usize, |sum, byte| sum + usize::from(*byte == b'\n'));
+        let returns = block.contains(&b'\r');
+        if returns || plain >= left {
+            break;
+        }
+        left -= plain;
+        at += BLOCK;
+    }
+    // a text with CRs is read byte by byte from the first block that has one, until enough lines have ended
+    for (near, byte) in bytes.iter().enumerate().skip(at) {
+        let ends = match byte {
+            b'\n' => true,
+            b'\r' => bytes.get(near + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        left -= usize::from(ends);
+        if left == 0 {
+            return Some(near + 1);
+        }
+    }
+    None
+}
+
 fn clamp(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -14,7 +14,7 @@ pub mod sanitize;
 mod style;
 
 pub use edits::{EditProblem, apply, invert, map_offset, map_range};
-pub use lines::{Encoding, LineIndex, LoneCr, Position, body, lines};
+pub use lines::{Encoding, LineIndex, LoneCr, Position, body, lines, seek};
 pub use style::{Ending, Indent, Style};
 
 /// A number of things in words: `1 hunk`, `2 hunks`.

@@ -146,4 +146,15 @@ proptest! {
             prop_assert!(back == byte || text[back..byte].bytes().all(|b| b == b'\r'));
         }
     }
+    #[test]
+    fn a_place_is_sought_as_an_index_finds_it(text in "[aé🦀\r\n]{0,24}", line in 0..9_u32, column in 0..9_u32, long in any::<bool>()) {
+        let text = if long { format!("{}{text}", "abc\n".repeat(3_000)) } else { text };
+        let line = if long { line + 2_999 } else { line };
+        let index = LineIndex::new(&text, LoneCr::Break);
+        let position = Position { line, column };
+        for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+            let (sought, found) = (seek(&text, position, encoding), index.offset(&text, position, encoding));
+            prop_assert!(sought == found || (sought == found + 1 && text[found..].starts_with("\r\n")));
+        }
+    }
 }

@@ -28,7 +28,7 @@ pub async fn handle(session: &Arc<Session>, params: CodeActionParams) -> Result<
     let ours = path.as_str().starts_with(".planwright/");
     let item = (!ours).then(|| items::at(session, &path, (first + 1, last + 1))).flatten();
     here.item = item.as_ref();
-    let mut actions = plan_doc::actions(session, &path, params.range, here.asked);
+    let mut actions = plan_doc::actions(session, &path, params.range, here.asked).await;
     actions.extend(menu::actions(&session.desk(), &texts, &here));
     actions.retain(|action| menu::is_wanted(action, params.context.only.as_deref()));
     let actions: Vec<CodeActionOrCommand> = actions.into_iter().map(CodeActionOrCommand::CodeAction).collect();

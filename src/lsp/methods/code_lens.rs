@@ -13,7 +13,7 @@ use tower_lsp::lsp_types::{CodeLens, CodeLensParams};
 pub async fn handle(session: &Arc<Session>, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
     let Some(path) = session.path_of(&params.text_document.uri) else { return Ok(None) };
     let texts = OfSession { documents: session.documents().as_ref(), session: session.id() };
-    let mut lenses = plan_doc::lenses(session, &path);
+    let mut lenses = plan_doc::lenses(session, &path).await;
     lenses.extend(menu::lenses(&session.desk(), &texts, &path, session.encoding()));
     Ok(Some(lenses))
 }

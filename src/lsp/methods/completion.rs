@@ -14,7 +14,7 @@ use tower_lsp::lsp_types::{CompletionList, CompletionParams, CompletionResponse}
 pub async fn handle(session: &Arc<Session>, params: CompletionParams) -> Result<Option<CompletionResponse>> {
     let at = params.text_document_position;
     let Some(path) = session.path_of(&at.text_document.uri) else { return Ok(None) };
-    let Some(reading) = session.plans().read(session, &path) else { return Ok(None) };
+    let Some(reading) = session.plans().read(session, &path).await else { return Ok(None) };
     let Some(ruler) = reading.ruler(session) else { return Ok(None) };
     let offset = ruler.offset(at.position);
     let (proposals, is_incomplete) = match wanted(&reading.moment(), offset) {

@@ -1,10 +1,18 @@
 //! `textDocument/didSave`.
 //!
-//! Invariant: taken in before anything is awaited, so in the order of the client. Absent: state of its own.
+//! Invariant: taken in before anything is awaited, so in the order of the client. Absent: the disk; what was saved is
+//! read there by whoever needs it.
 
+use crate::lsp::commands;
 use crate::lsp::session::Session;
+use crate::ports::DocumentEvent;
 use std::sync::Arc;
 use tower_lsp::lsp_types::DidSaveTextDocumentParams;
 
 /// Takes it in.
-pub async fn handle(_session: &Arc<Session>, _params: DidSaveTextDocumentParams) {}
+pub async fn handle(session: &Arc<Session>, params: DidSaveTextDocumentParams) {
+    if let Some(path) = session.path_of(&params.text_document.uri) {
+        session.tell(DocumentEvent::Saved { path: path.clone() });
+        commands::saved(session, &path);
+    }
+}

@@ -11,7 +11,7 @@ use tower_lsp::lsp_types::{DocumentSymbolParams, DocumentSymbolResponse};
 /// Answers it.
 pub async fn handle(session: &Arc<Session>, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
     let Some(path) = session.path_of(&params.text_document.uri) else { return Ok(None) };
-    let Some(reading) = session.plans().read(session, &path) else { return Ok(None) };
+    let Some(reading) = session.plans().read(session, &path).await else { return Ok(None) };
     let Some(ruler) = reading.ruler(session) else { return Ok(None) };
     let parts = outline(&reading.moment());
     if session.facts().is_some_and(|facts| facts.hierarchical_symbols) {

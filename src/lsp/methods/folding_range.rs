@@ -11,7 +11,7 @@ use tower_lsp::lsp_types::{FoldingRange, FoldingRangeKind, FoldingRangeParams};
 /// Answers it.
 pub async fn handle(session: &Arc<Session>, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
     let Some(path) = session.path_of(&params.text_document.uri) else { return Ok(None) };
-    let Some(reading) = session.plans().read(session, &path) else { return Ok(None) };
+    let Some(reading) = session.plans().read(session, &path).await else { return Ok(None) };
     let folds = folds(&reading.moment()).into_iter().map(|(start_line, end_line, comment)| FoldingRange {
         start_line,
         end_line,

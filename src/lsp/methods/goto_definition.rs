@@ -16,7 +16,7 @@ pub async fn handle(session: &Arc<Session>, params: GotoDefinitionParams) -> Res
     let at = params.text_document_position_params;
     let uri = at.text_document.uri;
     let Some(path) = session.path_of(&uri) else { return Ok(None) };
-    if let Some(reading) = session.plans().read(session, &path) {
+    if let Some(reading) = session.plans().read(session, &path).await {
         let Some(ruler) = reading.ruler(session) else { return Ok(None) };
         return Ok(match wanted(&reading.moment(), ruler.offset(at.position)) {
             None => None,

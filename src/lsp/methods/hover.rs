@@ -13,7 +13,7 @@ use tower_lsp::lsp_types::{Hover, HoverContents, HoverParams, MarkupContent, Mar
 pub async fn handle(session: &Arc<Session>, params: HoverParams) -> Result<Option<Hover>> {
     let at = params.text_document_position_params;
     let Some(path) = session.path_of(&at.text_document.uri) else { return Ok(None) };
-    let Some(reading) = session.plans().read(session, &path) else { return Ok(None) };
+    let Some(reading) = session.plans().read(session, &path).await else { return Ok(None) };
     let Some(ruler) = reading.ruler(session) else { return Ok(None) };
     let (range, value) = match wanted(&reading.moment(), ruler.offset(at.position)) {
         None => return Ok(None),

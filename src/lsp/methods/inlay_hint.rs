@@ -11,5 +11,5 @@ use tower_lsp::lsp_types::{InlayHint, InlayHintParams};
 /// Answers it.
 pub async fn handle(session: &Arc<Session>, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
     let Some(path) = session.path_of(&params.text_document.uri) else { return Ok(None) };
-    Ok(Some(plan_doc::hints(session, &path, params.range)))
+    Ok(Some(plan_doc::hints(session, &path, params.range).await))
 }

@@ -18,6 +18,8 @@ pub mod hover;
 pub mod initialize;
 pub mod initialized;
 pub mod inlay_hint;
+#[cfg(any(test, feature = "testing"))]
+pub mod probe;
 pub mod shutdown;
 pub mod work_done_progress_cancel;
 pub mod workspace_symbol;

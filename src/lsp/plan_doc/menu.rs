@@ -11,8 +11,8 @@ use tower_lsp::lsp_types::{CodeAction, CodeActionKind, CodeLens, InlayHint, Rang
 
 /// What can be done at a range of a plan document: mends first, then what the step waits for, then the rest. Empty
 /// where it is no plan document. `asked`: a person opened the menu; a client that asks on its own gets mends only.
-pub fn actions(session: &Session, path: &WorkspacePath, range: Range, asked: bool) -> Vec<CodeAction> {
-    let Some(reading) = session.plans().read(session, path) else { return vec![] };
+pub async fn actions(session: &Session, path: &WorkspacePath, range: Range, asked: bool) -> Vec<CodeAction> {
+    let Some(reading) = session.plans().read(session, path).await else { return vec![] };
     let Some(ruler) = reading.ruler(session) else { return vec![] };
     let (moment, at, facts) = (reading.moment(), ruler.bytes(range), session.facts());
     let mends = findings::mends(&findings::problems(&moment), &at);
@@ -41,8 +41,8 @@ pub fn actions(session: &Session, path: &WorkspacePath, range: Range, asked: boo
 }
 
 /// States and acts above the headings of a plan document.
-pub fn lenses(session: &Session, path: &WorkspacePath) -> Vec<CodeLens> {
-    let Some(reading) = session.plans().read(session, path) else { return vec![] };
+pub async fn lenses(session: &Session, path: &WorkspacePath) -> Vec<CodeLens> {
+    let Some(reading) = session.plans().read(session, path).await else { return vec![] };
     let Some(ruler) = reading.ruler(session) else { return vec![] };
     let lenses = acts::lenses(&reading.moment()).into_iter();
     lenses
@@ -54,8 +54,8 @@ pub fn lenses(session: &Session, path: &WorkspacePath) -> Vec<CodeLens> {
 }
 
 /// States behind the headings of a plan document.
-pub fn hints(session: &Session, path: &WorkspacePath, range: Range) -> Vec<InlayHint> {
-    let Some(reading) = session.plans().read(session, path) else { return vec![] };
+pub async fn hints(session: &Session, path: &WorkspacePath, range: Range) -> Vec<InlayHint> {
+    let Some(reading) = session.plans().read(session, path).await else { return vec![] };
     let Some(ruler) = reading.ruler(session) else { return vec![] };
     let at = ruler.bytes(range);
     let hints = acts::hints(&reading.moment()).into_iter().filter(|(place, _)| at.start <= *place && *place <= at.end);

@@ -60,6 +60,16 @@ pub struct Reading {
 }
 
 impl Reading {
+    fn new(session: &Session, path: &WorkspacePath, document: Document, known: Known) -> Self {
+        let desk = session.desk();
+        let dossier = match whose(path) {
+            Some(Whose::Task(task)) => desk.tasks.iter().find(|dossier| dossier.task.id == task).cloned(),
+            Some(Whose::Nobody) | None => None,
+        };
+        let Known { parsed, compiled, .. } = known;
+        Self { path: path.clone(), document, parsed, compiled, desk, dossier }
+    }
+
     /// For the pure functions.
     pub fn moment(&self) -> Moment<'_> {
         Moment {
@@ -85,27 +95,35 @@ impl Reading {
 }
 
 impl Plans {
-    /// A plan document that the session has open, as it stands now.
-    pub fn read(&self, session: &Session, path: &WorkspacePath) -> Option<Reading> {
-        let whose = whose(path)?;
+    /// A plan document that the session has open, as it stands now. Reading a text that was not read yet is a worker's
+    /// business.
+    pub async fn read(&self, session: &Session, path: &WorkspacePath) -> Option<Reading> {
+        whose(path)?;
         let document = session.documents().of(session.id()?, path)?;
-        let desk = session.desk();
-        let dossier = match &whose {
-            Whose::Task(task) => desk.tasks.iter().find(|dossier| dossier.task.id == *task).cloned(),
-            Whose::Nobody => None,
-        };
-        let known = self.lock().get(path).filter(|known| known.text == document.text).cloned();
-        let (parsed, compiled) = match known {
-            Some(known) => (known.parsed, known.compiled),
-            None => (Arc::new(parse(&document.text)), None),
-        };
-        Some(Reading { path: path.clone(), document, parsed, compiled, desk, dossier })
+        if let Some(known) = self.known(&document, path) {
+            return Some(Reading::new(session, path, document, known));
+        }
+        let text = document.text.clone();
+        let parsed = Arc::new(tokio::task::spawn_blocking(move || parse(&text)).await.ok()?);
+        let known = Known { text: document.text.clone(), parsed, compiled: None };
+        Some(Reading::new(session, path, document, known))
+    }
+
+    /// The same, where it has been read already.
+    fn read_already(&self, session: &Session, path: &WorkspacePath) -> Option<Reading> {
+        let document = session.documents().of(session.id()?, path)?;
+        let known = self.known(&document, path)?;
+        Some(Reading::new(session, path, document, known))
+    }
+
+    fn known(&self, document: &Document, path: &WorkspacePath) -> Option<Known> {
+        self.lock().get(path).filter(|known| known.text == document.text).cloned()
     }
 
     /// Changes of an offered revision that the person does not want; they are not shown again in this session.
     pub fn decline(&self, session: &Session, path: &WorkspacePath, hunks: impl IntoIterator<Item = HunkId>) {
         self.declined.lock().unwrap_or_else(PoisonError::into_inner).extend(hunks);
-        if let Some(reading) = self.read(session, path) {
+        if let Some(reading) = self.read_already(session, path) {
             session.views().put(path, Section::Offered, offered(session, &reading));
         }
     }
@@ -137,13 +155,7 @@ enum Told {
 /// Compiles and shows, until the session ends. Begun once the root is open.
 pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
     let (tell, heard) = mpsc::unbounded_channel();
-    listen(&session, tell.clone());
-    for path in session.documents().paths().into_iter().filter(|path| whose(path).is_some()) {
-        if let Some(document) = session.id().and_then(|id| session.documents().of(id, &path)) {
-            // Never refused: the receiver is below.
-            let _heard = tell.send(Told::Opened(path, document));
-        }
-    }
+    listen(&session, tell);
     let mut desks = place.port().desks();
     let mut keeper =
         Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
@@ -364,7 +376,7 @@ impl Keeper {
             return;
         }
         self.session.plans().lock().insert(done.path.clone(), done.known);
-        let Some(reading) = self.session.plans().read(&self.session, &done.path) else { return };
+        let Some(reading) = self.session.plans().read_already(&self.session, &done.path) else { return };
         let Some(ruler) = reading.ruler(&self.session) else { return };
         let found = findings::problems(&reading.moment());
         let found = found.iter().map(|problem| ruler.diagnostic(problem)).collect();

@@ -27,7 +27,7 @@ pub enum NotTaken {
 /// # Errors
 /// A sentence for the person.
 pub async fn accept_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) -> Result<(), NotTaken> {
-    let (reading, put) = offered(session, task, hunks)?;
+    let (reading, put) = offered(session, task, hunks).await?;
     let offer = reading.offer(session).ok_or_else(|| NotTaken::NothingOffered(task.clone()))?;
     let client = session.actor().client;
     let editor = session.documents().editor(&reading.path, Some(&client));
@@ -41,20 +41,21 @@ pub async fn accept_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) 
 ///
 /// # Errors
 /// A sentence for the person.
-pub fn decline_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) -> Result<(), NotTaken> {
-    let (reading, declined) = offered(session, task, hunks)?;
+pub async fn decline_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) -> Result<(), NotTaken> {
+    let (reading, declined) = offered(session, task, hunks).await?;
     session.plans().decline(session, &reading.path, declined);
     Ok(())
 }
 
 /// The document, and which of its offered changes are meant.
-fn offered(session: &Session, task: &TaskId, named: &[HunkId]) -> Result<(Reading, Vec<HunkId>), NotTaken> {
+async fn offered(session: &Session, task: &TaskId, named: &[HunkId]) -> Result<(Reading, Vec<HunkId>), NotTaken> {
     let desk = session.desk();
     let file = desk.tasks.iter().find(|dossier| dossier.task.id == *task).and_then(|dossier| dossier.page.as_ref());
     let below = file.and_then(|page| page.path.strip_prefix(&desk.place.root).ok()?.to_str());
     let path = below.and_then(|below| WorkspacePath::new(below).ok());
-    let reading = path.and_then(|path| session.plans().read(session, &path));
-    let reading = reading.ok_or_else(|| NotTaken::NotOpen(task.clone()))?;
+    let not_open = || NotTaken::NotOpen(task.clone());
+    let path = path.ok_or_else(not_open)?;
+    let reading = session.plans().read(session, &path).await.ok_or_else(not_open)?;
     let offer = reading.offer(session).ok_or_else(|| NotTaken::NothingOffered(task.clone()))?;
     let all = offer.change.hunks.iter().map(|hunk| hunk.id.clone());
     let meant: Vec<HunkId> = all.filter(|id| named.is_empty() || named.contains(id)).collect();

@@ -23,6 +23,8 @@ pub mod words;
 mod fixture;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wire;
 
 pub use run::run;
 pub use sheets::Section;

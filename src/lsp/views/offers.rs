@@ -200,12 +200,23 @@ pub fn at_gates(dossier: &Dossier) -> Vec<Offer> {
     dossier.task.open_gates().flat_map(|gate| answers(&dossier.task.id, gate)).collect()
 }
 
-/// The answers of one open gate.
+/// The answers of one open gate, for whoever can ask for words: a question is answered with some.
 pub fn at_gate(dossier: &Dossier, gate: &GateId) -> Vec<Offer> {
-    let open = dossier.task.open_gates().find(|open| open.id == *gate);
-    open.map(|open| answers(&dossier.task.id, open)).unwrap_or_default()
+    let Some(open) = dossier.task.open_gates().find(|open| open.id == *gate) else { return Vec::new() };
+    let task = &dossier.task.id;
+    let in_words = match &open.ask {
+        Ask::Question { .. } => Offer::new("answer", "answer…", json!({"task": task, "gate": gate})),
+        Ask::Command { .. }
+        | Ask::Person { .. }
+        | Ask::Ambiguous { .. }
+        | Ask::Changed { .. }
+        | Ask::Exceeds { .. }
+        | Ask::Failed { .. } => None,
+    };
+    in_words.into_iter().chain(answers(task, open)).collect()
 }
 
+/// The answers that need no words.
 fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
     let id = &gate.id;
     let say = |answer: GateAnswer, title: String| {
@@ -250,10 +261,9 @@ fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
                 say(GateAnswer::Deny, format!("stop at {work}")),
             ]
         }
-        Ask::Question { question } => vec![
-            Offer::new("answer", format!("answer: {}…", words::title(question)), json!({"task": task, "gate": id})),
-            say(GateAnswer::Deny, format!("leave unanswered: {}", words::title(question))),
-        ],
+        Ask::Question { question } => {
+            vec![say(GateAnswer::Deny, format!("leave unanswered: {}", words::title(question)))]
+        }
     };
     offers.into_iter().flatten().collect()
 }

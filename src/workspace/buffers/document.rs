@@ -8,20 +8,41 @@ use crate::ports::{Document, DocumentChange, SessionId, Standings};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Changes carried on after nobody watches them any more.
+const PARKED: usize = 4;
+
 pub(super) struct Open {
     /// Which opening or change of the process was its last.
     pub touch: u64,
     version: i32,
     text: Arc<str>,
-    watched: Vec<(Arc<FileChange>, Spots)>,
+    watched: Vec<Watched>,
+    /// No longer watched, and still carried: two that watch may disagree for a moment.
+    parked: Vec<Watched>,
     /// An edit did not fit: the client's text is another than this one.
     astray: bool,
 }
 
+/// A change whose hunks are carried.
+struct Watched {
+    /// As it was given.
+    told: Arc<FileChange>,
+    /// As the editor shows it, without the mark at a file's head.
+    shown: Arc<FileChange>,
+    spots: Spots,
+}
+
+impl Watched {
+    fn find(told: &Arc<FileChange>, text: &str) -> Self {
+        let shown = told.as_shown(text).map_or_else(|| Arc::clone(told), Arc::new);
+        Self { told: Arc::clone(told), spots: Spots::find(&shown, text), shown }
+    }
+}
+
 impl Open {
     pub(super) fn new(version: i32, text: Arc<str>, touch: u64, watched: &[Arc<FileChange>]) -> Self {
-        let watched = watched.iter().map(|change| (Arc::clone(change), Spots::find(change, &text))).collect();
-        Self { touch, version, text, watched, astray: false }
+        let watched = watched.iter().map(|change| Watched::find(change, &text)).collect();
+        Self { touch, version, text, watched, parked: Vec::new(), astray: false }
     }
 
     pub(super) fn document(&self, session: SessionId) -> Document {
@@ -39,17 +60,17 @@ impl Open {
                 DocumentChange::Edit(edit) => {
                     let (edit, fits) = fitted(&text, edit);
                     self.astray |= !fits;
-                    for (change, spots) in &mut self.watched {
-                        spots.carry(change, &text, &edit);
+                    for Watched { shown, spots, .. } in self.watched.iter_mut().chain(&mut self.parked) {
+                        spots.carry(shown, &text, &edit);
                     }
                     text.replace_range(edit.range.clone(), &edit.text);
                 }
                 DocumentChange::Whole(whole) => {
-                    for (change, spots) in &mut self.watched {
+                    for watched in self.watched.iter_mut().chain(&mut self.parked) {
                         if self.astray {
-                            *spots = Spots::find(change, whole);
+                            *watched = Watched::find(&watched.told, whole);
                         } else {
-                            spots.gap(change, &text, whole);
+                            watched.spots.gap(&watched.shown, &text, whole);
                         }
                     }
                     text.clone_from(whole);
@@ -57,8 +78,8 @@ impl Open {
                 }
             }
         }
-        for (change, spots) in &mut self.watched {
-            spots.settle(change, &before, &text);
+        for Watched { shown, spots, .. } in self.watched.iter_mut().chain(&mut self.parked) {
+            spots.settle(shown, &before, &text);
         }
         self.text = text.into();
         self.version = version;
@@ -67,24 +88,27 @@ impl Open {
 
     pub(super) fn watch(&mut self, changes: &[Arc<FileChange>]) {
         let mut known = std::mem::take(&mut self.watched);
-        let mut keep = |change: &Arc<FileChange>| {
-            let at = known.iter().position(|(other, _)| same(other, change))?;
-            Some(known.swap_remove(at).1)
-        };
-        self.watched = changes
-            .iter()
-            .map(|change| {
-                let spots = keep(change).unwrap_or_else(|| Spots::find(change, &self.text));
-                (Arc::clone(change), spots)
-            })
-            .collect();
+        known.append(&mut self.parked);
+        for change in changes {
+            let watched = match known.iter().position(|other| same(&other.told, change)) {
+                Some(at) => known.remove(at),
+                None => Watched::find(change, &self.text),
+            };
+            self.watched.push(watched);
+        }
+        known.truncate(PARKED);
+        self.parked = known;
     }
 
     pub(super) fn standings(&self, session: SessionId, change: &FileChange) -> Standings {
-        let watched = self.watched.iter().find(|(other, _)| same(other, change));
+        let watched = self.watched.iter().chain(&self.parked).find(|other| same(&other.told, change));
         let mut hunks = match watched {
-            Some((change, spots)) => spots.standings(change, &self.text),
-            None => Spots::find(change, &self.text).standings(change, &self.text),
+            Some(watched) => watched.spots.standings(&watched.shown, &self.text),
+            None => {
+                let shown = change.as_shown(&self.text);
+                let change = shown.as_ref().unwrap_or(change);
+                Spots::find(change, &self.text).standings(change, &self.text)
+            }
         };
         if self.astray {
             hunks.iter_mut().for_each(|hunk| untrusted(hunk, &self.text));

@@ -7,7 +7,10 @@ use crate::domain::plan::{Check, Command, CommandPattern, StepKind};
 use std::ops::Range;
 
 pub(super) fn check(on: &mut Findings<'_>) {
-    if on.plan.contract.accept.is_empty() && on.layout.contract.is_some() {
+    // What only reads and asks leaves nothing to judge.
+    let reads = |kind: &StepKind| matches!(kind, StepKind::Explore(_) | StepKind::Ask(_));
+    let keeps = on.plan.steps.is_empty() || !on.plan.steps.iter().all(|step| reads(&step.kind));
+    if keeps && on.plan.contract.accept.is_empty() && on.layout.contract.is_some() {
         let message = "nothing judges what you keep; add `accept:` with a command or another check";
         on.error("missing-acceptance", on.contract_key("accept"), message, None);
     }

@@ -1,0 +1,376 @@
+//! Carrying out what a command comes to.
+//!
+//! Invariant: a decision reaches the engine with the names of what it decides on. Absent: waiting for what an action
+//! starts; the views show it.
+
+use super::errand::{Decide, Errand, Shown, Wanted};
+use super::moment::Moment;
+use super::paper::{self, Asked};
+use super::refusal_of;
+use crate::desk::{Desk, Dossier, PageKind, Query, View};
+use crate::domain::change::{Decision, HunkState};
+use crate::domain::ids::*;
+use crate::domain::plan::small;
+use crate::domain::problem::Severity;
+use crate::domain::task::action::*;
+use crate::domain::task::decide::refuse;
+use crate::domain::task::standing::TaskState;
+use crate::domain::text::{LineIndex, LoneCr, counted};
+use crate::lsp::ground::Place as Root;
+use crate::lsp::plan_doc::{accept_offered, decline_offered};
+use crate::lsp::session::Session;
+use crate::lsp::views::hunks::{Placed, placed};
+use crate::lsp::views::{OfSession, tasks, walk, words};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+use tower_lsp::lsp_types::{Position, Range, TextEdit, WorkspaceEdit};
+
+/// How long a root may take to open under a command that came early.
+const OPENING: Duration = Duration::from_secs(10);
+
+/// Candidates that a refusal lists.
+const LISTED: usize = 4;
+
+/// Carries an errand out.
+///
+/// # Errors
+/// Why not, and what to do next.
+pub async fn out(session: &Arc<Session>, errand: Errand, moment: Moment) -> Result<(), Refusal> {
+    let root = match session.place() {
+        Some(root) => root,
+        None => tokio::time::timeout(OPENING, session.placed()).await.map_err(|_| {
+            refuse(RefusalKind::Broken, "this workspace is not open yet", "give the command again in a moment")
+        })?,
+    };
+    let doing = Doing { session, root: root.as_ref(), moment };
+    match errand {
+        Errand::Act(action) => doing.act(action).await.map(drop),
+        Errand::Begin(action) => doing.begin(action).await,
+        Errand::Small { place, words, fix } => doing.small(place, words, fix).await,
+        Errand::Approve { task, upto } => doing.approve(&task, upto).await,
+        Errand::Decide { decision, task, place } => doing.decide(decision, task.as_ref(), place.as_ref()).await,
+        Errand::Offered { accept, task, hunks } => doing.offered(accept, &task, &hunks).await,
+        Errand::Words { wanted, place } => doing.ask_for_words(wanted, place).await,
+        Errand::Show(shown) => doing.show(shown).await,
+        Errand::Walk { forward, place, task } => doing.walk(forward, place, task.as_ref()).await,
+    }
+}
+
+/// What a goal page comes to.
+pub fn of_page(asked: Asked) -> Errand {
+    let Asked { wanted, place, words } = asked;
+    let goal = |place| Goal { words: words.clone(), place, references: Vec::new() };
+    match (wanted, place) {
+        (Wanted::Ask, place) => Errand::Begin(Action::AskQuestion { goal: goal(place) }),
+        (Wanted::Change, Some(place)) if place.lines.is_some() => {
+            Errand::Small { place, words: Some(words), fix: false }
+        }
+        (Wanted::Plan | Wanted::Change, place) => Errand::Begin(Action::Plan { goal: goal(place), document: None }),
+    }
+}
+
+struct Doing<'a> {
+    session: &'a Arc<Session>,
+    root: &'a dyn Root,
+    moment: Moment,
+}
+
+impl Doing<'_> {
+    async fn act(&self, action: Action) -> Result<Reply, Refusal> {
+        let reply = self.root.port().act(self.session.actor(), action).await?;
+        self.session.client().log(format!("planwright: {}", reply.message));
+        Ok(reply)
+    }
+
+    async fn ask(&self, query: Query) -> Result<View, Refusal> {
+        self.root.port().ask(query).await
+    }
+
+    /// A new task, whose page is shown at once.
+    async fn begin(&self, action: Action) -> Result<(), Refusal> {
+        let reply = self.act(action).await?;
+        self.page(Which::Task(reply.task), PageKind::Task).await
+    }
+
+    async fn small(&self, place: Place, words: Option<String>, fix: bool) -> Result<(), Refusal> {
+        let View::Item(item) = self.ask(Query::Item { place: place.clone() }).await? else { return Err(nonsense()) };
+        let words = if fix { small::fix_words(&place, words.as_deref(), item.check.as_deref()) } else { words };
+        let words = words.ok_or_else(|| {
+            let next = "give the command what is wrong there, in words";
+            refuse(RefusalKind::NotFound, "nothing says what is wrong there; the project suggests no check", next)
+        })?;
+        let goal = Goal { words, place: Some(place), references: Vec::new() };
+        self.begin(Action::Small { goal, focus: item.symbol }).await
+    }
+
+    /// Approves what the document says now: in the editor where it is open there, else as the desk has it.
+    async fn approve(&self, which: &Which, upto: Option<StepId>) -> Result<(), Refusal> {
+        let desk = self.session.desk();
+        let dossier = to_approve(&desk, which)?;
+        let page = dossier.page.as_ref().ok_or_else(|| {
+            refuse(RefusalKind::WrongState, "there is no plan yet that could be approved", "planwright.status")
+        })?;
+        let path = tasks::plan_of(self.root.root(), dossier);
+        let open = path.and_then(|path| self.session.documents().newest(&path));
+        let text = open.map_or_else(|| page.text.to_string(), |open| open.text.to_string());
+        let task = dossier.task.id.clone();
+        let View::Compiled(compiled) = self.ask(Query::Compile { task: Some(task.clone()), text }).await? else {
+            return Err(nonsense());
+        };
+        let errors = compiled.problems.iter().filter(|problem| problem.severity == Severity::Error);
+        let errors: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
+        if let Some(first) = errors.first() {
+            let message = format!("the plan of {task} has {}: {first}", counted(errors.len(), "error"));
+            return Err(refuse(RefusalKind::Plan, message, "planwright.openPlan"));
+        }
+        self.act(Action::Approve { task: Which::Task(task), revision: compiled.revision, upto }).await.map(drop)
+    }
+
+    async fn decide(&self, decision: Decide, task: Option<&TaskId>, place: Option<&Place>) -> Result<(), Refusal> {
+        let desk = self.session.desk();
+        let candidates = self.candidates(&desk, &decision, task, place);
+        let [one] = candidates.as_slice() else {
+            let refusal = none_or_several(&candidates, &decision);
+            let tasks: BTreeSet<&TaskId> = candidates.iter().map(|candidate| &candidate.task).collect();
+            if let ([_, _, ..], Some(task)) = (candidates.as_slice(), tasks.first()) {
+                // What cannot be shown is no reason to say something else than which there are.
+                let shown = self.page(Which::Task((*task).clone()), PageKind::Review).await;
+                drop(shown);
+            }
+            return Err(refusal);
+        };
+        let (task, target) = (Which::Task(one.task.clone()), Target::Hunks(vec![one.hunk.clone()]));
+        let action = match decision {
+            Decide::Accept => Action::Accept { task, target },
+            Decide::Reject(reason) => Action::Reject { task, target, reason },
+            Decide::Undo => Action::Undo { task, target },
+        };
+        self.act(action).await.map(drop)
+    }
+
+    async fn offered(&self, accept: bool, task: &TaskId, hunks: &[HunkId]) -> Result<(), Refusal> {
+        let done = if accept {
+            accept_offered(self.session, task, hunks).await
+        } else {
+            decline_offered(self.session, task, hunks).await
+        };
+        done.map_err(|not| refuse(RefusalKind::WrongState, not.to_string(), "planwright.openPlan"))
+    }
+
+    fn candidates(
+        &self,
+        desk: &Desk,
+        decision: &Decide,
+        task: Option<&TaskId>,
+        place: Option<&Place>,
+    ) -> Vec<Candidate> {
+        let texts = self.texts();
+        let paths: BTreeSet<&WorkspacePath> = match place {
+            Some(place) => BTreeSet::from([&place.path]),
+            None => desk.tasks.iter().flat_map(|dossier| dossier.hunks.iter().map(|hunk| &hunk.path)).collect(),
+        };
+        let lines = place.and_then(|place| place.lines);
+        let meant = |placed: &Placed<'_>| {
+            let decidable = match decision {
+                Decide::Accept | Decide::Reject(_) => placed.is_undecided(),
+                Decide::Undo => match (&placed.hunk.decision, placed.state) {
+                    (Some((Decision::Accept, _)), HunkState::Accepted) => true,
+                    (Some((Decision::Reject(_), _)), _) => true,
+                    (Some((Decision::Accept | Decision::Undo, _)) | None, _) => false,
+                },
+            };
+            decidable
+                && task.is_none_or(|task| *task == placed.dossier.task.id)
+                && lines.is_none_or(|(first, last)| placed.meets(first.saturating_sub(1), last.saturating_sub(1)))
+        };
+        let encoding = self.session.encoding();
+        let here = paths.into_iter().flat_map(|path| placed(desk, path, &texts, encoding));
+        let candidate = |placed: Placed<'_>| Candidate {
+            task: placed.dossier.task.id.clone(),
+            hunk: placed.hunk.id.clone(),
+            at: format!("{}:{}", placed.hunk.path, placed.range.start.line.saturating_add(1)),
+        };
+        here.filter(|placed| meant(placed)).map(candidate).collect()
+    }
+
+    fn texts(&self) -> OfSession<'_> {
+        OfSession { documents: self.session.documents().as_ref(), session: self.session.id() }
+    }
+
+    /// Shows a page that the engine writes.
+    async fn page(&self, task: Which, kind: PageKind) -> Result<(), Refusal> {
+        let View::Page(page) = self.ask(Query::Page { task, page: kind }).await? else { return Err(nonsense()) };
+        self.moment.show_file(self.session, &page.path).await;
+        Ok(())
+    }
+
+    /// Shows a page of all tasks, or of something that no task has a page for.
+    async fn loose(&self, name: &'static str, text: String) -> Result<(), Refusal> {
+        let root = self.root.root().to_path_buf();
+        let written = tokio::task::spawn_blocking(move || paper::write(&root, name, &text)).await;
+        let path = written.map_err(std::io::Error::other).flatten().map_err(|error| refusal_of(&error))?;
+        self.moment.show_file(self.session, &path).await;
+        Ok(())
+    }
+
+    async fn show(&self, shown: Shown) -> Result<(), Refusal> {
+        match shown {
+            Shown::Plan(which) => match self.ask(Query::Show { task: which.clone() }).await? {
+                View::Show(view) => match &view.path {
+                    Some(path) => {
+                        self.moment.show_file(self.session, path).await;
+                        Ok(())
+                    }
+                    None => self.page(which, PageKind::Task).await,
+                },
+                _ => Err(nonsense()),
+            },
+            Shown::Page(which, kind) => self.page(which, kind).await,
+            Shown::Compare(task, from, to) => {
+                let View::Compare(view) = self.ask(Query::Compare { task, from, to }).await? else {
+                    return Err(nonsense());
+                };
+                let mut text = format!("# {}: {} and {}\n\n", view.task, view.from, view.to);
+                match view.difference.as_slice() {
+                    [] => text.push_str("They say the same.\n"),
+                    // Indented, so that no line of a plan ends the block.
+                    lines => lines.iter().for_each(|line| text.push_str(&format!("    {line}\n"))),
+                }
+                self.loose("compare.md", text).await
+            }
+            Shown::Tasks => {
+                let View::Tasks(view) = self.ask(Query::Tasks).await? else { return Err(nonsense()) };
+                let mut text = "# Tasks of this workspace\n\n".to_owned();
+                match view.tasks.as_slice() {
+                    [] => return Err(refuse(RefusalKind::NotFound, "there is no task here yet", "planwright.plan")),
+                    [one] => return self.page(Which::Task(one.task.clone()), PageKind::Task).await,
+                    tasks => {
+                        for line in tasks.iter().rev() {
+                            let pending = match line.pending {
+                                0 => String::new(),
+                                count => format!(", {} pending", counted(count, "hunk")),
+                            };
+                            let (task, goal) = (&line.task, words::title(&line.goal));
+                            text.push_str(&format!(
+                                "- [{task}](tasks/{task}/task.md) {}{pending}: {goal}\n",
+                                line.words
+                            ));
+                        }
+                    }
+                }
+                self.loose("tasks.md", text).await
+            }
+        }
+    }
+
+    async fn walk(&self, forward: bool, place: Option<Place>, task: Option<&TaskId>) -> Result<(), Refusal> {
+        let desk = self.session.desk();
+        let given = place.map(|place| {
+            let line = place.lines.map_or(0, |(first, _)| first.saturating_sub(1));
+            (place.path, line)
+        });
+        let from = given.or_else(|| self.session.commands().lock().stop.clone());
+        let from = from.as_ref().map(|(path, line)| (path, *line));
+        let stop = walk::neighbour(&desk, &self.texts(), self.session.encoding(), from, forward, task);
+        let stop = stop
+            .ok_or_else(|| refuse(RefusalKind::NotFound, "no other hunk waits for a decision", "planwright.tasks"))?;
+        self.session.commands().lock().stop = Some((stop.path.clone(), stop.range.start.line));
+        let dossier = desk.tasks.iter().find(|dossier| dossier.task.id == stop.task);
+        let hunk = dossier.and_then(|dossier| dossier.hunks.iter().find(|hunk| hunk.id == stop.hunk));
+        if hunk.is_some_and(|hunk| hunk.kind == "create") {
+            // There is no file yet that could be shown.
+            return self.page(Which::Task(stop.task), PageKind::Review).await;
+        }
+        if let Some(uri) = self.session.uri_of(&stop.path) {
+            let at = stop.range.start;
+            self.moment.show(self.session, uri, Some(Range { start: at, end: at })).await;
+        }
+        Ok(())
+    }
+
+    /// Opens the goal page. One that holds words which nothing came of yet is shown as it is.
+    async fn ask_for_words(&self, wanted: Wanted, place: Option<Place>) -> Result<(), Refusal> {
+        let blank = paper::blank(wanted, place.as_ref());
+        let open = WorkspacePath::new(paper::PAGE).ok().and_then(|path| {
+            let document = self.session.documents().of(self.session.id()?, &path)?;
+            Some((self.session.uri_of(&path)?, document))
+        });
+        let Some((uri, document)) = open else { return self.loose("goal.md", blank).await };
+        self.moment.show(self.session, uri.clone(), None).await;
+        let unsent = paper::read(&document.text)
+            .is_some_and(|asked| !self.session.commands().lock().asked.contains(&asked.hash()));
+        if unsent || *document.text == *blank {
+            return Ok(());
+        }
+        let index = LineIndex::new(&document.text, LoneCr::Break);
+        let end = index.position(&document.text, document.text.len(), self.session.encoding());
+        let range = Range { start: Position::default(), end: Position { line: end.line, character: end.column } };
+        let edit = WorkspaceEdit {
+            changes: Some(HashMap::from([(uri, vec![TextEdit { range, new_text: blank }])])),
+            ..WorkspaceEdit::default()
+        };
+        // In answer to the command, in a page that holds nothing of the user's any more.
+        let answer = self.session.client().apply_edit("Agent: a new goal", edit, crate::lsp::client::PATIENCE).await;
+        drop(answer);
+        Ok(())
+    }
+}
+
+/// A hunk that a decision could be about.
+struct Candidate {
+    task: TaskId,
+    hunk: HunkId,
+    at: String,
+}
+
+fn none_or_several(candidates: &[Candidate], decision: &Decide) -> Refusal {
+    let word = match decision {
+        Decide::Accept => "accept",
+        Decide::Reject(_) => "reject",
+        Decide::Undo => "undo",
+    };
+    if candidates.is_empty() {
+        return refuse(RefusalKind::NotFound, format!("there is no hunk to {word} here"), "planwright.nextHunk");
+    }
+    let listed = candidates.iter().take(LISTED).map(|one| format!("{} ({})", one.hunk, one.at));
+    let more = if candidates.len() > LISTED { ", …" } else { "" };
+    let list = listed.collect::<Vec<_>>().join(", ");
+    refuse(
+        RefusalKind::SeveralCandidates,
+        format!("{} could be meant: {list}{more}", counted(candidates.len(), "hunk")),
+        format!("planwright.{word} HUNK, or at one of them"),
+    )
+}
+
+/// The task whose plan is to be approved: the named one, else the only one whose plan waits for it.
+fn to_approve<'a>(desk: &'a Desk, which: &Which) -> Result<&'a Arc<Dossier>, Refusal> {
+    if let Which::Task(_) = which {
+        return desk.find(which);
+    }
+    let waits = |dossier: &&Arc<Dossier>| {
+        let task = Which::Task(dossier.task.id.clone());
+        let offered = || matches!(desk.answer(&Query::Show { task }), Ok(View::Show(show)) if show.approve.is_some());
+        !dossier.task.is_over() && (dossier.state == TaskState::AwaitingApproval || offered())
+    };
+    let waiting: Vec<&Arc<Dossier>> = desk.tasks.iter().filter(waits).collect();
+    match waiting.as_slice() {
+        [one] => Ok(one),
+        [] => Err(refuse(RefusalKind::NotFound, "no plan waits for an approval", "planwright.tasks")),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|dossier| format!("{} ({})", dossier.task.id, words::title(&dossier.task.goal.words)))
+                .collect();
+            Err(refuse(
+                RefusalKind::SeveralCandidates,
+                format!("several plans wait for an approval: {}", names.join(", ")),
+                "planwright.approve TASK",
+            ))
+        }
+    }
+}
+
+fn nonsense() -> Refusal {
+    refuse(RefusalKind::Broken, "the host answered something else than was asked", "please report this fault")
+}

@@ -1,0 +1,251 @@
+//! One decision in one document, until its text shows it.
+//!
+//! **Invariant:** the edit is made for the text of the moment and nothing is sent on top of an edit whose fate is not
+//! known. **Absent:** the protocol (`Wire` has it).
+
+use super::heard::Heard;
+use super::{Asked, Said, Wire};
+use crate::domain::change::{Conflict, FileChange, HunkKind, HunkState, edits_at};
+use crate::domain::ids::HunkId;
+use crate::domain::problem::Replacement;
+use crate::domain::text;
+use crate::ports::{Document, Documents, EditorFault, EditorOrder, Standings};
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout_at};
+
+/// Edits sent for one decision. A version that is stale three times in a row is one that somebody types into.
+const ATTEMPTS: usize = 3;
+
+/// How long what is waited for.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// For an answer, and after it for the text. Neovim tells of a change up to 150 ms after it answered.
+    pub seen: Duration,
+    /// After the last change of the text, until what it shows is believed: a client that sends its changes one by one
+    /// may have the user's before ours.
+    pub quiet: Duration,
+    /// For the answer to an edit that was given up, before the next may be sent.
+    pub stuck: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { seen: Duration::from_secs(2), quiet: Duration::from_millis(400), stuck: Duration::from_secs(30) }
+    }
+}
+
+/// The edits of one session.
+#[derive(Default)]
+pub(super) struct Attempts {
+    /// Not answered when it was given up, and since when it has been on its way.
+    stuck: Option<(oneshot::Receiver<Said>, Instant)>,
+}
+
+/// What became of one attempt.
+enum Outcome {
+    Shown,
+    /// The text moved under the edit, which did not reach it.
+    Again,
+    Fault(EditorFault),
+}
+
+impl Attempts {
+    pub(super) async fn carry_out(
+        &mut self,
+        documents: &dyn Documents,
+        heard: &Heard,
+        wire: &dyn Wire,
+        order: &EditorOrder,
+        patience: Patience,
+    ) -> Result<(), EditorFault> {
+        let path = &order.change.path;
+        for _ in 0..ATTEMPTS {
+            self.unstick(documents, heard, order, patience).await?;
+            let mut events = heard.begin(path);
+            events.mark_unchanged();
+            let before = standings(documents, heard, &order.change)?;
+            let edits = edits(order, &before)?;
+            if edits.is_empty() {
+                return Ok(());
+            }
+            let document = before.document.clone();
+            let Ok(expected) = text::apply(&document.text, &edits) else {
+                return Err(EditorFault::Conflict(overlap(order)));
+            };
+            let asked = Asked { path: path.clone(), document: document.clone(), edits, label: order.label.clone() };
+            let answer = wire.ask(asked);
+            let flight = Flight { documents, heard, order, document, expected, patience };
+            match flight.land(answer, &mut events, &mut self.stuck).await {
+                Outcome::Shown => return Ok(()),
+                Outcome::Again => {}
+                Outcome::Fault(fault) => return Err(fault),
+            }
+        }
+        Err(EditorFault::NotSeen { path: path.clone() })
+    }
+
+    /// An edit that was sent and never answered may still be made: Neovim holds it back while it shows a prompt.
+    async fn unstick(
+        &mut self,
+        documents: &dyn Documents,
+        heard: &Heard,
+        order: &EditorOrder,
+        patience: Patience,
+    ) -> Result<(), EditorFault> {
+        let Some((answer, since)) = &mut self.stuck else { return Ok(()) };
+        let end = (Instant::now() + patience.seen).min(*since + patience.stuck);
+        if timeout_at(end, answer).await.is_err() && Instant::now() < *since + patience.stuck {
+            return Err(EditorFault::NotSeen { path: order.change.path.clone() });
+        }
+        self.stuck = None;
+        // it is answered now; its change may be told a moment later
+        let mut events = heard.begin(&order.change.path);
+        let quiet = Instant::now() + patience.quiet;
+        while timeout_at(quiet, events.changed()).await.is_ok_and(|changed| changed.is_ok()) {
+            if standings(documents, heard, &order.change).is_ok_and(|now| shown(order, &now)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn standings(documents: &dyn Documents, heard: &Heard, change: &FileChange) -> Result<Standings, EditorFault> {
+    documents.standings_of(heard.session, change).ok_or_else(|| EditorFault::NotOpen(change.path.clone()))
+}
+
+/// Two hunks stand in one place: the text is not what either was made for.
+fn overlap(order: &EditorOrder) -> Conflict {
+    let hunk = order.put.iter().chain(&order.take).next().cloned().unwrap_or_else(|| HunkId::new(""));
+    Conflict::Touched { path: order.change.path.clone(), hunk, found: String::new() }
+}
+
+fn edits(order: &EditorOrder, now: &Standings) -> Result<Vec<Replacement>, EditorFault> {
+    let text = &now.document.text;
+    let unmarked = order.change.as_shown(text);
+    let change = unmarked.as_ref().unwrap_or(&order.change);
+    edits_at(change, text, &now.hunks, &order.put, &order.take).map_err(EditorFault::Conflict)
+}
+
+/// Every hunk of the order that a document can show is as decided.
+fn shown(order: &EditorOrder, now: &Standings) -> bool {
+    order.change.hunks.iter().zip(&now.hunks).all(|(hunk, standing)| match hunk.kind {
+        HunkKind::Lines { .. } | HunkKind::Create => match wanted(order, &hunk.id) {
+            Some(state) => standing.state == state,
+            None => true,
+        },
+        HunkKind::Delete | HunkKind::Mode => true,
+    })
+}
+
+fn wanted(order: &EditorOrder, id: &HunkId) -> Option<HunkState> {
+    if order.put.contains(id) { Some(HunkState::Accepted) } else { order.take.contains(id).then_some(HunkState::Open) }
+}
+
+/// An edit on its way.
+struct Flight<'a> {
+    documents: &'a dyn Documents,
+    heard: &'a Heard,
+    order: &'a EditorOrder,
+    /// What it was made for.
+    document: Document,
+    /// What it makes of it.
+    expected: String,
+    patience: Patience,
+}
+
+impl Flight<'_> {
+    async fn land(
+        &self,
+        mut answer: oneshot::Receiver<Said>,
+        events: &mut watch::Receiver<u64>,
+        stuck: &mut Option<(oneshot::Receiver<Said>, Instant)>,
+    ) -> Outcome {
+        let sent = Instant::now();
+        let mut said: Option<Said> = None;
+        let mut end = sent + self.patience.seen;
+        let mut quiet = end;
+        loop {
+            let now = match standings(self.documents, self.heard, &self.order.change) {
+                Ok(now) => now,
+                Err(fault) => {
+                    keep(stuck, said.is_none(), answer, sent);
+                    return Outcome::Fault(fault);
+                }
+            };
+            if shown(self.order, &now) || *now.document.text == *self.expected {
+                return Outcome::Shown;
+            }
+            let moved = now.document != self.document;
+            let until = match &said {
+                Some(Said::Applied | Said::Nothing) if moved => quiet.min(end),
+                Some(Said::Refused(_)) => quiet.min(end),
+                Some(Said::Applied | Said::Nothing) | None => end,
+            };
+            tokio::select! {
+                found = &mut answer, if said.is_none() => {
+                    said = Some(found.unwrap_or(Said::Nothing));
+                    end = Instant::now() + self.patience.seen;
+                    quiet = Instant::now() + self.patience.quiet;
+                }
+                changed = events.changed() => {
+                    if changed.is_err() {
+                        return Outcome::Fault(EditorFault::NotOpen(self.order.change.path.clone()));
+                    }
+                    quiet = Instant::now() + self.patience.quiet;
+                }
+                () = tokio::time::sleep_until(until) => {
+                    keep(stuck, said.is_none(), answer, sent);
+                    return self.verdict(said, moved, &now);
+                }
+            }
+        }
+    }
+
+    /// The text does not show it, and nothing more is waited for.
+    fn verdict(&self, said: Option<Said>, moved: bool, now: &Standings) -> Outcome {
+        let path = self.order.change.path.clone();
+        if moved && self.misplaced(now) {
+            return Outcome::Fault(EditorFault::Misapplied { path });
+        }
+        match said {
+            // on top of an edit that may still be made nothing is sent
+            None => Outcome::Fault(EditorFault::NotSeen { path }),
+            Some(_) if moved => match edits(self.order, now) {
+                Ok(_) => Outcome::Again,
+                Err(fault) => Outcome::Fault(fault),
+            },
+            Some(Said::Refused(reason)) => Outcome::Fault(EditorFault::Refused { path, reason }),
+            Some(Said::Applied | Said::Nothing) => Outcome::Fault(EditorFault::NotSeen { path }),
+        }
+    }
+
+    /// What was asked for came in, and is not where it belongs. Lines of braces come in with much else, and say nothing.
+    fn misplaced(&self, now: &Standings) -> bool {
+        let put = self.heard.put();
+        self.order.change.hunks.iter().zip(&now.hunks).any(|(hunk, standing)| {
+            let side = match wanted(self.order, &hunk.id) {
+                Some(HunkState::Accepted) => self.order.change.new_text(hunk),
+                Some(HunkState::Open) => self.order.change.old_text(hunk),
+                Some(HunkState::Touched) | None => return false,
+            };
+            let side = side.trim();
+            let tells = side.chars().filter(|c| c.is_alphanumeric()).take(3).count() == 3;
+            let right = wanted(self.order, &hunk.id) == Some(standing.state);
+            tells && !right && put.iter().any(|put| put.contains(side))
+        })
+    }
+}
+
+/// An edit that nobody has answered yet.
+fn keep(
+    stuck: &mut Option<(oneshot::Receiver<Said>, Instant)>,
+    unanswered: bool,
+    answer: oneshot::Receiver<Said>,
+    sent: Instant,
+) {
+    if unanswered {
+        *stuck = Some((answer, sent));
+    }
+}

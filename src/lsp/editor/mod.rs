@@ -1,0 +1,128 @@
+//! Carries out decisions in the documents of this session.
+//!
+//! Clients say that they applied an edit that they dropped, say nothing, say it late, and tell of the new text before or
+//! after they answer, together with what the user typed meanwhile. So the answer only says when to begin to doubt.
+//!
+//! **Invariant:** one edit is in flight; all hunks of an order are in it; a decision counts when the document's text
+//! shows it ([`attempt`]). An edit that was never answered holds back the next one, since it may still come. Absent:
+//! which hunks; an order names them.
+
+mod attempt;
+mod heard;
+
+use super::client::{PATIENCE, Unanswered};
+use super::session::Session;
+use super::to_proto;
+use crate::domain::ids::WorkspacePath;
+use crate::domain::problem::Replacement;
+use crate::ports::{Document, Documents, Editor, EditorFault, EditorOrder, Fut, SessionId};
+use attempt::{Attempts, Patience};
+use heard::Heard;
+use std::sync::{Arc, OnceLock, Weak};
+use tokio::sync::{Mutex, oneshot};
+use tower_lsp::lsp_types::{
+    DocumentChangeOperation, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier, TextDocumentEdit,
+    WorkspaceEdit,
+};
+
+/// What is put to a client: edits of one version of a document.
+pub(super) struct Asked {
+    pub path: WorkspacePath,
+    pub document: Document,
+    /// In the order of the text, all meant on it.
+    pub edits: Vec<Replacement>,
+    pub label: String,
+}
+
+/// What it says to that.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// That it did.
+    Applied,
+    /// That it did not, or cannot.
+    Refused(String),
+    /// Nothing that can be read.
+    Nothing,
+}
+
+/// The way to a client.
+pub(super) trait Wire: Send + Sync {
+    /// Sends the edit before it returns. The receiver fails where no answer will ever come.
+    fn ask(&self, asked: Asked) -> oneshot::Receiver<Said>;
+}
+
+/// The editor of one session.
+pub struct SessionEditor {
+    session: Weak<Session>,
+    /// Since the first order; the documents have no way to stop listening.
+    heard: OnceLock<Arc<Heard>>,
+    flight: Mutex<Attempts>,
+}
+
+impl SessionEditor {
+    /// Of this session, as long as there is one.
+    pub fn new(session: Weak<Session>) -> Self {
+        Self { session, heard: OnceLock::new(), flight: Mutex::default() }
+    }
+
+    fn heard(&self, documents: &Arc<dyn Documents>, session: SessionId) -> Arc<Heard> {
+        self.heard.get_or_init(|| Heard::listen(documents, session)).clone()
+    }
+}
+
+impl Editor for SessionEditor {
+    fn carry_out(&self, order: EditorOrder) -> Fut<'_, Result<(), EditorFault>> {
+        Box::pin(async move {
+            let path = order.change.path.clone();
+            let Some((session, id)) = self.session.upgrade().and_then(|session| Some((session.clone(), session.id()?)))
+            else {
+                return Err(EditorFault::NotOpen(path));
+            };
+            let heard = self.heard(session.documents(), id);
+            let mut flight = self.flight.lock().await;
+            let wire = OfSession(Arc::downgrade(&session));
+            let documents = session.documents().clone();
+            drop(session);
+            flight.carry_out(documents.as_ref(), &heard, &wire, &order, Patience::default()).await
+        })
+    }
+}
+
+struct OfSession(Weak<Session>);
+
+impl Wire for OfSession {
+    fn ask(&self, asked: Asked) -> oneshot::Receiver<Said> {
+        let (told, answer) = oneshot::channel();
+        let Some((session, uri)) =
+            self.0.upgrade().and_then(|session| Some((session.clone(), session.uri_of(&asked.path)?)))
+        else {
+            let _waits_below = told.send(Said::Refused("its name is not known to the editor".to_owned()));
+            return answer;
+        };
+        let edits = to_proto::text_edits(&asked.document.text, &asked.edits, session.encoding());
+        let text_document = OptionalVersionedTextDocumentIdentifier { uri, version: Some(asked.document.version) };
+        let edits = edits.into_iter().map(OneOf::Left).collect();
+        let operation = DocumentChangeOperation::Edit(TextDocumentEdit { text_document, edits });
+        let edit = WorkspaceEdit {
+            document_changes: Some(DocumentChanges::Operations(vec![operation])),
+            ..WorkspaceEdit::default()
+        };
+        let asking = session.client().apply_edit(&asked.label, edit, PATIENCE.saturating_mul(6));
+        tokio::spawn(async move {
+            let said = match asking.await {
+                Ok(response) if response.applied => Said::Applied,
+                Ok(response) => {
+                    Said::Refused(response.failure_reason.unwrap_or_else(|| "it gave no reason".to_owned()))
+                }
+                Err(unanswered @ (Unanswered::Away | Unanswered::Unknown(_))) => Said::Refused(unanswered.to_string()),
+                Err(Unanswered::Late(_) | Unanswered::Failed(_)) => Said::Nothing,
+            };
+            // Whoever asked may have given up.
+            let _gone = told.send(said);
+        });
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests;

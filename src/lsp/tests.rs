@@ -1,0 +1,326 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use super::session::Acts;
+use crate::desk::{Desk, Dossier, fixture};
+use crate::domain::task::action::{Action, Which};
+use crate::domain::task::standing::TaskState;
+use crate::ports::SessionId;
+use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, Told};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::time::sleep;
+
+/// A folder, and what the server stands on in it.
+struct Bench {
+    folder: TempDir,
+    documents: Arc<Told>,
+    port: Arc<TestPort>,
+    ground: Arc<TestGround>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (documents, port) = (Arc::new(Told::default()), Arc::new(TestPort::default()));
+        let ground = TestGround::with_port(folder.path(), documents.clone(), port.clone());
+        Self { folder, documents, port, ground }
+    }
+
+    async fn editor(&self, profile: Profile) -> Editor {
+        Editor::start(profile, self.folder.path(), Arc::new(Shared(self.ground.clone()))).await
+    }
+
+    fn untold(&self, profile: Profile) -> Editor {
+        Editor::connect(profile, self.folder.path(), Arc::new(Shared(self.ground.clone())))
+    }
+}
+
+#[tokio::test]
+async fn exit_ends_it_with_standard_input_open() {
+    let bench = Bench::new();
+    let editor = bench.editor(Profile::neovim_0_11()).await;
+    assert_eq!(editor.quit().await, 0);
+    assert_eq!(bench.documents.begun(), ["Neovim 0.11.4"]);
+    assert_eq!(bench.documents.ended(), [SessionId(1)]);
+    assert_eq!(bench.ground.closed.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn exit_without_shutdown_is_a_failure() {
+    let mut editor = Bench::new().editor(Profile::neovim_0_11()).await;
+    editor.send(&json!({"jsonrpc": "2.0", "method": "exit"}));
+    assert_eq!(editor.code().await, 1);
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_it_whatever_handlers_wait_for() {
+    let mut editor = Bench::new().editor(Profile::neovim_0_11()).await;
+    let _waiting =
+        [editor.begin("planwright/test/waits", Value::Null), editor.begin("planwright/test/waits", Value::Null)];
+    editor.hang_up();
+    assert_eq!(editor.code().await, 1);
+}
+
+#[tokio::test]
+async fn a_shutdown_and_no_exit_is_in_order() {
+    let mut editor = Bench::new().editor(Profile::neovim_0_11()).await;
+    assert_eq!(editor.request("shutdown", Value::Null).await, Ok(Value::Null));
+    editor.hang_up();
+    assert_eq!(editor.code().await, 0);
+}
+
+#[tokio::test]
+async fn it_ends_before_it_was_told_anything() {
+    let mut editor = Bench::new().untold(Profile::neovim_0_11());
+    editor.hang_up();
+    assert_eq!(editor.code().await, 1);
+}
+
+#[tokio::test]
+async fn nulls_are_what_was_left_out() {
+    let editor = Bench::new().editor(Profile::helix_25_07()).await;
+    let command = json!({"command": "planwright.tasks", "arguments": null});
+    assert_eq!(editor.request("workspace/executeCommand", command).await, Ok(Value::Null));
+    assert_eq!(editor.request("shutdown", Value::Null).await, Ok(Value::Null));
+}
+
+#[tokio::test]
+async fn a_panic_ends_one_request() {
+    let editor = Bench::new().editor(Profile::vscode_1_139()).await;
+    let error = editor.request("planwright/test/panics", Value::Null).await.unwrap_err();
+    assert_eq!(error["code"], -32603);
+    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_too_late_hurts_nobody() {
+    let editor = Bench::new().editor(Profile::helix_head()).await;
+    editor.adjust(|profile| profile.edits = crate::testing::editor::Edits::Late(Duration::from_millis(300)));
+    let said = editor.request("planwright/test/asks", Value::Null).await.unwrap();
+    assert_eq!(said, "the editor did not answer `workspace/applyEdit`");
+    let asked = editor.begin("planwright/test/asks", Value::Null);
+    editor.notify("$/cancelRequest", json!({"id": asked.id}));
+    assert_eq!(asked.answer().await.unwrap_err()["code"], -32800);
+    for _ in 0..2 {
+        editor.expect("workspace/applyEdit").await;
+    }
+    // Both late answers have arrived by then.
+    sleep(Duration::from_millis(600)).await;
+    editor.adjust(|profile| profile.edits = crate::testing::editor::Edits::Made);
+    assert_eq!(editor.request("planwright/test/asks", Value::Null).await, Ok(Value::Bool(true)));
+    editor.expect("workspace/applyEdit").await;
+}
+
+#[tokio::test]
+async fn many_waiting_requests_keep_nobody_from_being_heard() {
+    let editor = Bench::new().editor(Profile::neovim_0_11()).await;
+    let waiting: Vec<_> = (0..200).map(|_| editor.begin("planwright/test/waits", Value::Null)).collect();
+    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    for request in waiting {
+        editor.notify("$/cancelRequest", json!({"id": request.id}));
+        assert_eq!(request.answer().await.unwrap_err()["code"], -32800);
+    }
+}
+
+#[tokio::test]
+async fn unknown_words_in_the_capabilities_are_passed_over() {
+    let bench = Bench::new();
+    let mut editor = bench.untold(Profile::neovim_0_11());
+    let root = editor.uri("").trim_end_matches('/').to_owned();
+    let mut said = Profile::neovim_0_11().initialize(&root);
+    said["capabilities"]["workspace"]["workspaceEdit"]["resourceOperations"] = json!(["create", "copy"]);
+    said["capabilities"]["workspace"]["workspaceEdit"]["failureHandling"] = json!("newThing");
+    said["capabilities"]["textDocument"]["hover"]["contentFormat"] = json!(["asciidoc", "markdown"]);
+    said["capabilities"]["general"]["positionEncodings"] = json!(["utf-64", "utf-32", "utf-8"]);
+    said["trace"] = json!("compact");
+    said["rootUri"] = json!("not/absolute");
+    said["initializationOptions"] = Value::Null;
+    editor.initialize(said).await;
+    assert_eq!(editor.capabilities["positionEncoding"], "utf-32");
+    assert_eq!(editor.quit().await, 0);
+}
+
+#[tokio::test]
+async fn nothing_is_said_before_initialized() {
+    let bench = Bench::new();
+    let editor = bench.untold(Profile::vscode_1_100());
+    let root = editor.uri("").trim_end_matches('/').to_owned();
+    editor.request("initialize", Profile::vscode_1_100().initialize(&root)).await.unwrap();
+    let said = editor.request("planwright/test/asks", Value::Null).await;
+    assert_eq!(said, Ok(json!("the editor is not there")));
+    assert_eq!(editor.unread(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn what_a_client_does_not_know_is_asked_once() {
+    let editor = Bench::new().editor(Profile::helix_25_07()).await;
+    // It answers -32601 to what it does not know.
+    let unknown = |method: &str| json!(format!("the editor does not know `{method}`"));
+    editor.adjust(|profile| profile.knows = &[]);
+    let said = editor.request("planwright/test/unknown", Value::Null).await;
+    assert_eq!(said, Ok(unknown("workspace/inlayHint/refresh")));
+    editor.expect("workspace/inlayHint/refresh").await;
+    let said = editor.request("planwright/test/unknown", Value::Null).await;
+    assert_eq!(said, Ok(unknown("workspace/inlayHint/refresh")));
+}
+
+/// What the server answers to each editor, in one line an answer, and where it differs.
+#[tokio::test]
+async fn every_editor_gets_the_same_capabilities() {
+    let mut encodings = Vec::new();
+    let mut answers = Vec::new();
+    for profile in Profile::all() {
+        let name = format!("{} {}", profile.name, profile.version);
+        let mut editor = Bench::new().editor(profile).await;
+        let encoding = editor.capabilities["positionEncoding"].take();
+        encodings.push(format!("{name}: {}", encoding.as_str().unwrap()));
+        answers.push(editor.capabilities.clone());
+    }
+    insta::assert_snapshot!(encodings.join("\n"), @r"
+    helix 25.07.1 (a05c151b): utf-8
+    helix 25.07.1 (079a789e): utf-8
+    Visual Studio Code 1.100.3: utf-16
+    Visual Studio Code 1.139.1: utf-16
+    Neovim 0.11.4: utf-8
+    ");
+    let first = answers.first().unwrap();
+    assert!(answers.iter().all(|answer| answer == first), "{answers:#?}");
+    let mut answer = first.clone();
+    answer.as_object_mut().unwrap().remove("positionEncoding");
+    let commands = answer["executeCommandProvider"]["commands"].take();
+    let commands: Vec<&str> = commands.as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    let table: Vec<String> = crate::actions::ACTIONS.iter().filter_map(|row| row.command_id()).collect();
+    assert_eq!(commands, table);
+    let lines: Vec<String> = answer.as_object().unwrap().iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    inlayHintProvider: true
+    textDocumentSync: {"openClose":true,"change":2,"save":{"includeText":false}}
+    hoverProvider: true
+    completionProvider: {"resolveProvider":false,"triggerCharacters":["`",":"," ","("]}
+    definitionProvider: true
+    documentSymbolProvider: true
+    workspaceSymbolProvider: true
+    codeActionProvider: {"codeActionKinds":["quickfix","refactor"],"resolveProvider":false}
+    codeLensProvider: {"resolveProvider":false}
+    foldingRangeProvider: true
+    executeCommandProvider: {"commands":null}
+    workspace: {"workspaceFolders":{"supported":true}}
+    "#);
+}
+
+#[test]
+fn an_editor_that_git_opened_is_not_at_work() {
+    let acts = |acted, for_git, for_work| Acts { acted, for_git, for_work };
+    for (acts, counts) in [
+        (acts(false, false, false), false),
+        (acts(true, false, false), true),
+        (acts(true, true, false), false),
+        (acts(true, true, true), true),
+        (acts(false, true, true), false),
+    ] {
+        assert_eq!(super::resume::counts(acts), counts, "{acts:?}");
+    }
+}
+
+/// A task in the middle of a step.
+fn interrupted() -> Dossier {
+    let mut story = fixture::story();
+    let end = story.iter().position(|(_, event)| matches!(event, crate::domain::task::event::Event::Ended { work, .. } if *work == fixture::step("policy")));
+    story.truncate(end.unwrap());
+    fixture::dossier("k7f3", story, TaskState::Running)
+}
+
+fn with(dossier: Dossier) -> Desk {
+    Desk { tasks: vec![Arc::new(dossier)], ..Desk::default() }
+}
+
+const ACT: &str = "planwright.tasks";
+
+#[tokio::test(start_paused = true)]
+async fn a_task_goes_on_after_an_act_in_a_session_that_lived() {
+    let bench = Bench::new();
+    bench.port.show(with(interrupted()));
+    let editor = bench.editor(Profile::neovim_0_11()).await;
+    editor.allow_views();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(bench.port.acted(), [], "nobody did anything");
+    editor.command(ACT, json!([])).await.unwrap();
+    let acted = bench.port.acts(1).await;
+    let [(actor, action)] = acted.as_slice() else { panic!("{acted:?}") };
+    assert_eq!((actor.user.as_str(), actor.client.as_str()), ("anna", "Neovim 0.11.4"));
+    assert_eq!(*action, Action::Resume { task: Which::Task(crate::domain::ids::TaskId::new("k7f3")) });
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_act_waits_until_the_session_has_lived() {
+    let bench = Bench::new();
+    bench.port.show(with(interrupted()));
+    let editor = bench.editor(Profile::neovim_0_11()).await;
+    editor.allow_views();
+    editor.command(ACT, json!([])).await.unwrap();
+    sleep(Duration::from_secs(19)).await;
+    assert_eq!(bench.port.acted(), []);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(bench.port.acted().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_goes_on_where_it_must_not() {
+    let acts = async |bench: &Bench, options: Value| {
+        let mut editor = bench.untold(Profile::neovim_0_11());
+        let root = editor.uri("").trim_end_matches('/').to_owned();
+        let mut said = Profile::neovim_0_11().initialize(&root);
+        said["initializationOptions"] = options;
+        editor.initialize(said).await;
+        editor.allow_views();
+        editor.command(ACT, json!([])).await.unwrap();
+        sleep(Duration::from_secs(60)).await;
+        bench.port.acted().len()
+    };
+    let bench = || {
+        let bench = Bench::new();
+        bench.port.show(with(interrupted()));
+        bench
+    };
+    assert_eq!(acts(&bench(), json!({})).await, 1);
+    assert_eq!(acts(&bench(), json!({"resume": true})).await, 1);
+    assert_eq!(acts(&bench(), json!({"resume": false})).await, 0);
+    let off = bench();
+    off.ground.resumes.store(false, Ordering::Relaxed);
+    assert_eq!(acts(&off, json!({"resume": true})).await, 0);
+    let temporary = bench();
+    temporary.ground.temporary.store(true, Ordering::Relaxed);
+    assert_eq!(acts(&temporary, json!({})).await, 0);
+    let waits = Bench::new();
+    waits.port.show(with(Dossier { state: TaskState::Paused, ..interrupted() }));
+    assert_eq!(acts(&waits, json!({})).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_host_is_joined_again_and_its_tasks_go_on() {
+    let bench = Bench::new();
+    let editor = bench.editor(Profile::neovim_0_11()).await;
+    editor.allow_views();
+    editor.command(ACT, json!([])).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(bench.port.acted(), []);
+    bench.port.show(with(interrupted()));
+    bench.port.lose();
+    assert_eq!(bench.port.acts(1).await.len(), 1);
+    assert_eq!(bench.port.rejoined.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn initialize_is_answered_while_the_root_is_still_being_opened() {
+    let bench = Bench::new();
+    bench.ground.opening.forget_permits(1);
+    bench.port.show(with(interrupted()));
+    let editor = bench.editor(Profile::helix_25_07()).await;
+    editor.allow_views();
+    editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+    bench.ground.opening.add_permits(1);
+    assert_eq!(editor.quit().await, 0);
+}

@@ -1,0 +1,101 @@
+//! The texts that the client has open, and edits in them as the protocol counts.
+//!
+//! Invariant: counts columns by itself, so that a wrong count of the server's is seen. Absent: anything of the server's.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// Open texts by URI.
+#[derive(Debug, Default)]
+pub struct Mirror {
+    /// `utf-8`, `utf-16` or `utf-32`.
+    pub encoding: String,
+    /// By URI.
+    pub open: HashMap<String, Text>,
+}
+
+/// An open text.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The client's number.
+    pub version: i32,
+    /// What the user sees.
+    pub text: String,
+    /// Changes made by edits that the server was not told of yet.
+    pub untold: Vec<Value>,
+}
+
+impl Mirror {
+    fn units(&self, c: char) -> usize {
+        match self.encoding.as_str() {
+            "utf-8" => c.len_utf8(),
+            "utf-32" => 1,
+            _ => c.len_utf16(),
+        }
+    }
+
+    /// The position of a byte.
+    pub fn position(&self, text: &str, byte: usize) -> Value {
+        let before = &text[..byte];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let column: usize = before[start..].chars().map(|c| self.units(c)).sum();
+        json!({"line": before.matches('\n').count(), "character": column})
+    }
+
+    /// The byte of a position.
+    pub fn byte(&self, text: &str, position: &Value) -> usize {
+        let number = |key: &str| usize::try_from(position[key].as_u64().unwrap()).unwrap();
+        let (line, mut column) = (number("line"), number("character"));
+        let start = if line == 0 { Some(0) } else { text.match_indices('\n').nth(line - 1).map(|(at, _)| at + 1) };
+        let Some(start) = start else { return text.len() };
+        let mut at = start;
+        for c in text[start..].chars().take_while(|c| !matches!(c, '\n' | '\r')) {
+            if column < self.units(c) {
+                break;
+            }
+            column -= self.units(c);
+            at += c.len_utf8();
+        }
+        at
+    }
+
+    /// The byte range of a range.
+    pub fn bytes(&self, text: &str, range: &Value) -> std::ops::Range<usize> {
+        self.byte(text, &range["start"])..self.byte(text, &range["end"])
+    }
+
+    /// Makes text edits of the protocol, all meant on the text as it is. Gives the changes for a `didChange`.
+    pub fn edit(&mut self, uri: &str, edits: &[Value]) -> Vec<Value> {
+        let old = self.open[uri].text.clone();
+        let mut spots: Vec<(std::ops::Range<usize>, String)> = edits
+            .iter()
+            .map(|edit| (self.bytes(&old, &edit["range"]), edit["newText"].as_str().unwrap().to_owned()))
+            .collect();
+        // From below, so that each range holds in the text that the one before it left.
+        spots.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut text = old;
+        let mut changes = Vec::new();
+        for (range, new) in spots.into_iter().rev() {
+            let told = json!({"start": self.position(&text, range.start), "end": self.position(&text, range.end)});
+            changes.push(json!({"range": told, "text": new}));
+            text.replace_range(range, &new);
+        }
+        let open = self.open.get_mut(uri).unwrap();
+        open.text = text;
+        open.version += 1;
+        changes
+    }
+}
+
+#[test]
+fn columns_are_counted_as_agreed() {
+    for (encoding, column) in [("utf-8", 5), ("utf-16", 3), ("utf-32", 2)] {
+        let mirror = Mirror { encoding: encoding.to_owned(), ..Mirror::default() };
+        let text = "a\nb\u{1f600}c\r\n";
+        let spot = json!({"line": 1, "character": column});
+        assert_eq!(mirror.byte(text, &spot), 7);
+        assert_eq!(mirror.position(text, 7), spot);
+        assert_eq!(mirror.byte(text, &json!({"line": 1, "character": 99})), 8);
+    }
+}
