@@ -177,13 +177,15 @@ impl Neovim {
                 self.lua(&format!("T.act([==[{title}]==])"));
                 asked = true;
             }
-            if self.is("T.chosen ~= vim.NIL") {
-                return true;
+            // In one look: the answer may come between two.
+            let said =
+                self.lua("return T.chosen ~= vim.NIL and 'done' or (T.offered ~= vim.NIL or #T.said > 0) and 'not'");
+            if said == "not" {
+                // It is not among them: the state that it belongs to is not there yet.
+                self.lua("T.said = {}");
+                asked = false;
             }
-            // Answered, and it was not among them: the state that it belongs to is not there yet.
-            asked = !self.is("T.offered ~= vim.NIL or #T.said > 0");
-            self.lua("T.said = {}");
-            false
+            said == "done"
         });
         assert!(done, "no action `{title}` at `{at}`\n{}", self.state());
     }

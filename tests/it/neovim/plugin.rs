@@ -31,6 +31,7 @@ fn the_job_by_its_commands() {
     editor.until("T.at('    1')");
     editor.keys("ga");
     editor.until_text(FILE, &LIB.replace("    1\n", "    10\n"));
+    editor.until("vim.iter(T.drawn()):any(function(line) return line:find('not saved', 1, true) ~= nil end)");
     editor.lua("T.answer = 'two is right'");
     editor.keys("]h");
     editor.until("vim.api.nvim_get_current_line() == '    2'");

@@ -22,7 +22,9 @@ fn from_a_comment_to_the_disk() {
     editor.until("T.at('- edit:')");
     editor.keys("0wcweidt<Esc>");
     assert!(editor.text(".plan.md").contains("- eidt: "), "{}", editor.state());
-    editor.until("#T.diagnostics('.plan.md') > 0 and T.diagnostics('.plan.md')[1]:find('eidt') ~= nil");
+    editor.until(
+        "vim.iter(T.diagnostics('.plan.md')):any(function(line) return vim.startswith(line, '14 near-key') end)",
+    );
     editor.act("- eidt:", "edit");
     editor.until_text(".plan.md", &sound);
     editor.ex("write");
