@@ -28,6 +28,7 @@ pub enum Verb {
     Say,
     Revise,
     Replan,
+    TakeRevision,
     Gate,
     Answer,
     Accept,
@@ -340,6 +341,15 @@ pub const ACTIONS: &[Row] = &[
         switches: &[],
         help: "plan again against the workspace as it is",
         examples: &["", "\"leave the tests alone\""],
+    },
+    Row {
+        verb: Verb::TakeRevision,
+        lsp: Some("takeRevision"),
+        terminal: Some("take-revision"),
+        words: &[Task],
+        switches: &[switch("decline", "do not; it waits no longer")],
+        help: "put the agent's revision into the plan document that an editor had open",
+        examples: &["", "--decline"],
     },
     Row {
         verb: Verb::Gate,

@@ -3,6 +3,7 @@
 //!
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
+mod fresh;
 mod lsp;
 
 use crate::arena::{self, CopyArena};
@@ -19,6 +20,7 @@ use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
 use crate::workspace::{Buffers, Disk, watch};
+use fresh::Fresh;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -401,12 +403,14 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     index(&syntax, &site.disk).await;
     let limits = &site.config.limits;
     let disk: Arc<dyn Workspace> = Arc::new(site.disk.clone());
+    let files: Arc<dyn Workspace> = Arc::new(Buffered::new(disk.clone(), site.documents.clone()));
+    let fresh = Arc::new(Fresh { files: files.clone(), syntax: syntax.clone() });
     let world = World {
         store,
-        workspace: Arc::new(Buffered::new(disk.clone(), site.documents.clone())),
+        workspace: files,
         disk,
         documents: site.documents.clone(),
-        syntax: syntax.clone(),
+        syntax,
         model,
         arena: Arc::new(arena),
         clock: Arc::new(SystemClock),
@@ -420,21 +424,9 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         remarks,
     };
     let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
-    if let Some(mut changes) = changes {
-        let tell = running.changed();
-        let disk = site.disk.clone();
-        tokio::spawn(async move {
-            while let Some(paths) = changes.next().await {
-                for path in &paths {
-                    let text = match disk.read(path).await {
-                        Ok(crate::domain::change::Entry::File { text, .. }) => Some(text),
-                        Ok(crate::domain::change::Entry::Absent) | Err(_) => None,
-                    };
-                    syntax.index().update(path, text.as_deref());
-                }
-                tell(paths.into_iter().collect());
-            }
-        });
+    fresh.clone().follow_documents(site.documents.as_ref());
+    if let Some(changes) = changes {
+        tokio::spawn(fresh.follow_disk(changes, running.changed()));
     }
     Ok(running)
 }

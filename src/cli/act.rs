@@ -168,6 +168,7 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
         Verb::Say => act(Action::Say { task, words: next("what to say")?, step: step("step") }),
         Verb::Revise => act(Action::Revise { task, words: next("what to change")? }),
         Verb::Replan => act(Action::Replan { task, words: next("").ok() }),
+        Verb::TakeRevision => act(Action::Offer { task, take: !parsed.has("decline") }),
         Verb::Gate => {
             let answer = match (words.answer, parsed.has("for-plan")) {
                 (Some(GateAnswer::Allow), true) => GateAnswer::AllowForPlan,

@@ -66,6 +66,7 @@ impl Parsed {
             | Verb::Say
             | Verb::Revise
             | Verb::Replan
+            | Verb::TakeRevision
             | Verb::Gate
             | Verb::Answer
             | Verb::Accept

@@ -459,7 +459,8 @@ fn stays_until(action: &Action) -> Option<Until> {
         | Action::TakeOver { .. }
         | Action::MarkDone { .. }
         | Action::Say { .. }
-        | Action::Gate { .. } => None,
+        | Action::Gate { .. }
+        | Action::Offer { .. } => None,
     }
 }
 

@@ -11,7 +11,7 @@ pub fn view(dossier: &Dossier, all: bool) -> ReviewView {
     let listed: Vec<ReviewHunk> = dossier.hunks.iter().filter(|hunk| all || !is_set_aside(hunk)).cloned().collect();
     ReviewView {
         task: dossier.task.id.clone(),
-        words: dossier.state.words(),
+        words: super::status::words_of(dossier),
         hidden: dossier.hunks.len() - listed.len(),
         hunks: listed,
         counts: counts(dossier),
@@ -23,9 +23,11 @@ pub fn counts(dossier: &Dossier) -> HunkCounts {
     let mut counts = HunkCounts::default();
     for hunk in dossier.hunks.iter() {
         match hunk.state {
-            HunkState::Accepted => counts.accepted += 1,
+            HunkState::Accepted if hunk.on_disk => counts.accepted += 1,
+            HunkState::Accepted => counts.unsaved += 1,
             HunkState::Touched => counts.touched += 1,
-            HunkState::Open if is_set_aside(hunk) => counts.rejected += 1,
+            HunkState::Open if is_set_aside(hunk) && hunk.on_disk => counts.rejected += 1,
+            HunkState::Open if is_set_aside(hunk) => counts.unsaved += 1,
             HunkState::Open => {}
         }
         if hunk.pending {

@@ -3,7 +3,7 @@
 //! Invariant: the approve command names the revision that the text shown is. Absent: compiling; the page brings its
 //! problems with it.
 
-use super::view::{ProblemView, QuestionView, ShowView};
+use super::view::{Choice, ProblemView, QuestionView, ShowView};
 use super::{Dossier, page};
 use crate::domain::problem::Severity;
 
@@ -35,7 +35,12 @@ pub fn view(dossier: &Dossier) -> ShowView {
     let broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let is_approved = revision.is_some() && revision.as_ref() == approved;
     let open = !broken && !is_approved && path.is_some() && !dossier.task.is_over();
+    let offered = dossier.offered.as_ref().zip(revision.as_ref()).map(|((offered, _), here)| {
+        let command = format!("planwright compare {id} r{} r{}", here.number, offered.number);
+        (offered.clone(), Choice { command, means: format!("what {offered} would change") })
+    });
     ShowView {
+        offered,
         approve: revision
             .as_ref()
             .filter(|_| open)

@@ -17,13 +17,22 @@ use crate::domain::task::state::*;
 /// Errors that a failure report shows; the timeline has the rest.
 const ERRORS: usize = 3;
 
+/// The word for the state, with what only waits to be saved.
+pub fn words_of(dossier: &Dossier) -> String {
+    let words = dossier.state.words();
+    match counts(dossier).unsaved {
+        0 => words,
+        unsaved => format!("{words} ({unsaved} accepted, not saved)"),
+    }
+}
+
 /// A task in one line.
 pub fn line(dossier: &Dossier) -> TaskLine {
     TaskLine {
         task: dossier.task.id.clone(),
         goal: dossier.task.goal.words.clone(),
         state: dossier.state.clone(),
-        words: dossier.state.words(),
+        words: words_of(dossier),
         opened: dossier.task.opened,
         pending: counts(dossier).pending,
         next: next(dossier).into_iter().next(),
@@ -38,7 +47,7 @@ pub fn view(dossier: &Dossier) -> StatusView {
         trace: task.trace.clone(),
         goal: task.goal.clone(),
         state: dossier.state.clone(),
-        words: dossier.state.words(),
+        words: words_of(dossier),
         revision: task.newest().map(|revision| revision.name.clone()),
         approved: task.approval.as_ref().map(|approval| (approval.revision.clone(), approval.upto.clone())),
         strayed: task.document != Document::Same,

@@ -110,7 +110,10 @@ fn rejected_hunks_are_hidden_and_counted() {
     assert_eq!(listed(false), ["h00000001", "h00000003", "h00000004", "h00000005", "h00000006"]);
     assert_eq!(listed(true).len(), 6);
     let view = review::view(&dossier, false);
-    assert_eq!((view.hidden, view.counts), (1, HunkCounts { pending: 3, accepted: 2, rejected: 1, touched: 1 }));
+    assert_eq!(
+        (view.hidden, view.counts),
+        (1, HunkCounts { pending: 3, accepted: 2, unsaved: 0, rejected: 1, touched: 1 })
+    );
 }
 
 #[test]

@@ -232,6 +232,12 @@ fn plain(recorded: &Recorded) -> Option<Row> {
             ..task("the plan document was edited".to_owned())
         },
         Event::Restored => task("the plan document says again what was approved".to_owned()),
+        Event::Offered { revision } => task(format!("{revision} is offered; an editor has the document open")),
+        Event::OfferEnded { revision, taken: true, .. } => task(format!("the document says {revision}")),
+        Event::OfferEnded { revision, taken: false, actor } => {
+            let who = actor.as_ref().map(|actor| format!(" by {}", by(actor))).unwrap_or_default();
+            task(format!("{revision} declined{who}"))
+        }
         Event::HunkDecided { hunk, path, decision, actor, .. } => {
             let (what, why) = match decision {
                 Decision::Accept => ("accepted", None),

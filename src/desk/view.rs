@@ -266,6 +266,9 @@ pub struct HunkCounts {
     pub pending: usize,
     /// Their new text stands on disk.
     pub accepted: usize,
+    /// Of the pending ones: accepted, or taken out again, in an editor that has not saved it.
+    #[serde(default)]
+    pub unsaved: usize,
     /// Rejected, with the old text in place.
     pub rejected: usize,
     /// Of the pending ones: something else stands at their spot.
@@ -279,6 +282,9 @@ pub struct ShowView {
     pub task: TaskId,
     /// Where it stands.
     pub words: String,
+    /// A revision that waits beside the document, and the command that compares it with what the document says.
+    #[serde(default)]
+    pub offered: Option<(RevisionRef, Choice)>,
     /// Where the document is; absent when it is not there.
     pub path: Option<PathBuf>,
     /// Where the page of the task is; absent where only the engine knows.

@@ -57,7 +57,8 @@ pub fn intent(what: &Intent) -> String {
         Intent::Format => "formats what it changed".to_owned(),
         Intent::Command { command: run, .. } => format!("runs {}", command(run)),
         Intent::Outside { command: run, .. } => format!("runs {} in the workspace itself", command(run)),
-        Intent::Write { path, .. } => format!("writes {path}"),
+        Intent::Write { path, open: true, .. } => format!("changes {path} in the editor"),
+        Intent::Write { path, open: false, .. } => format!("writes {path}"),
     }
 }
 

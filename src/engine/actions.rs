@@ -43,7 +43,14 @@ impl Owner {
                 Err(refusal) => Err(refusal),
             },
             Action::Answer { task, question, words } => match self.which(task, "answer") {
-                Ok(id) => opening::answer(self, &id, actor, *question, words).await,
+                Ok(id) => match opening::answer(self, &id, actor, *question, words).await {
+                    Ok((rewrite, then)) => return self.rewrite(&id, rewrite, then, answer).await,
+                    Err(refusal) => Err(refusal),
+                },
+                Err(refusal) => Err(refusal),
+            },
+            Action::Offer { task, take } => match self.which(task, "show") {
+                Ok(id) => return self.decide_offer(&id, actor, *take, answer).await,
                 Err(refusal) => Err(refusal),
             },
             Action::Run { task }
@@ -117,6 +124,7 @@ impl Owner {
             | Action::AskQuestion { .. }
             | Action::Approve { .. }
             | Action::Answer { .. }
+            | Action::Offer { .. }
             | Action::Accept { .. }
             | Action::Reject { .. }
             | Action::Undo { .. } => String::new(),

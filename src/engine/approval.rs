@@ -122,6 +122,13 @@ async fn assume(owner: &mut Owner, id: &TaskId, from: &str, actor: &Actor) -> Re
         None => RevisionRef { number: newest.saturating_add(1), digest },
     };
     let is_new = known.is_none();
+    if super::offer::open_page(&world, &case.task).is_some() {
+        return Err(refuse(
+            RefusalKind::Plan,
+            format!("{open} questions have no answer, and an editor has the document open; nothing was approved"),
+            "answer them there (`> answer: …` beneath each), or word them as `assume` items; then approve it",
+        ));
+    }
     // Before the revision is noted: a text that cannot replace what stands there is none.
     replace(&world, &case.task, from, &text).await?;
     if is_new {

@@ -11,6 +11,9 @@ use crate::ports::{Document, Documents, Fut, Listed, ReadRefusal, Workspace, Wri
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// How the names of plan documents end.
+const PLAN: &str = ".plan.md";
+
 /// The bits of a file that is open and was never saved.
 const NEW_FILE: u32 = 0o644;
 
@@ -26,18 +29,32 @@ impl Buffered {
         Self { disk, documents }
     }
 
-    /// The document at a path, by its own name or by a link to it.
-    async fn open(&self, path: &WorkspacePath) -> Option<Document> {
-        if let Some(document) = self.documents.newest(path) {
-            return Some(document);
+    /// The document at a path with its own name: the path's, or that of a file to which it is a link.
+    pub(super) async fn find(
+        disk: &dyn Workspace,
+        documents: &dyn Documents,
+        path: &WorkspacePath,
+    ) -> Option<(WorkspacePath, Document)> {
+        if let Some(document) = documents.newest(path) {
+            return Some((path.clone(), document));
         }
-        if self.documents.paths().is_empty() {
+        if documents.paths().is_empty() {
             return None;
         }
-        self.documents.newest(&self.disk.resolved(path).await)
+        let target = disk.resolved(path).await;
+        documents.newest(&target).map(|document| (target, document))
     }
 
+    async fn open(&self, path: &WorkspacePath) -> Option<Document> {
+        let found = Self::find(self.disk.as_ref(), self.documents.as_ref(), path).await;
+        found.map(|(_, document)| document)
+    }
+
+    /// A plan document that is open. The other pages of a task are the program's own; an editor has them to show them.
     fn page(&self, task: &TaskId, name: &str) -> Option<(WorkspacePath, Document)> {
+        if !name.ends_with(PLAN) {
+            return None;
+        }
         let path = page(self.disk.as_ref(), task, name)?;
         let document = self.documents.newest(&path)?;
         Some((path, document))
@@ -66,7 +83,7 @@ pub(super) fn entry(document: &Document, disk: &Entry) -> Entry {
 }
 
 /// U+FEFF, the byte order mark.
-pub(super) const MARK: char = '\u{feff}';
+const MARK: char = '\u{feff}';
 
 fn is_open(path: WorkspacePath) -> WriteRefusal {
     WriteRefusal::Failed { path, reason: "an editor has it open".to_owned() }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: `task` is the fold of `journal`; everything else here can be read or derived again. Absent: deciding.
 
+use super::refresh::{Looked, Stale};
 use super::world::World;
 use crate::desk::{Page, ReviewHunk};
 use crate::domain::change::{Decision, FileChange, Proposal};
@@ -68,8 +69,12 @@ pub struct Case {
     pub drive: Drive,
     /// Why the store has it stand still, until somebody has it carried on again.
     pub stuck: Option<StoreFault>,
-    /// The hunks must be derived again.
-    pub stale: bool,
+    /// The changes behind them, by path: what is in force, and what holds accepted hunks besides.
+    pub changes: Arc<Vec<Arc<FileChange>>>,
+    /// Each file with such a change, as it was looked at last.
+    pub looked: BTreeMap<WorkspacePath, Looked>,
+    /// What must be looked at again.
+    pub stale: Stale,
     /// One check at a time, in the order of asking (the lane).
     pub lane: Arc<tokio::sync::Mutex<()>>,
     /// The merged change set of the moment, for work under way.
@@ -132,7 +137,9 @@ impl Case {
             live: BTreeMap::new(),
             drive: Drive::Shown,
             stuck: None,
-            stale: true,
+            changes: Arc::default(),
+            looked: BTreeMap::new(),
+            stale: Stale::all(),
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
             words: watch::Sender::new(Arc::default()),
@@ -140,6 +147,7 @@ impl Case {
         };
         case.fetch(world).await?;
         case.merged.send_replace(Arc::new(case.merge()));
+        case.share();
         case.words.send_replace(Arc::new(case.task.said.clone()));
         case.tokens.send_replace(case.task.spend.tokens());
         Ok(case)
@@ -158,7 +166,7 @@ impl Case {
             fetch |= names_content(&one.event);
             decided |= matches!(one.event, Event::HunkDecided { .. });
             said |= matches!(one.event, Event::Said { .. });
-            self.stale |= touches_hunks(task, &one.event);
+            self.stale.add(touched(task, &one.event));
         }
         self.tokens.send_replace(self.task.spend.tokens());
         if said {
@@ -169,6 +177,7 @@ impl Case {
         }
         if fetch || decided {
             self.merged.send_replace(Arc::new(self.merge()));
+            self.share();
         }
         let before = self.task.seq.saturating_sub(u64::try_from(recorded.len()).unwrap_or(0));
         if before / SNAPSHOT_EVERY != self.task.seq / SNAPSHOT_EVERY {
@@ -209,17 +218,32 @@ impl Case {
         superseded
     }
 
+    /// Makes the list of changes anew. A change that was listed stays the same value, so that whoever carries its spots
+    /// knows it again.
+    fn share(&mut self) {
+        let former = std::mem::take(&mut self.changes);
+        let mut known: BTreeMap<&WorkspacePath, Vec<&Arc<FileChange>>> = BTreeMap::new();
+        for change in former.iter() {
+            known.entry(&change.path).or_default().push(change);
+        }
+        let shared = |change: &FileChange| {
+            let same = known.get(&change.path).and_then(|of_path| of_path.iter().find(|one| ****one == *change));
+            same.map_or_else(|| Arc::new(change.clone()), |same| Arc::clone(same))
+        };
+        let in_force = self.in_force();
+        let mut changes: Vec<Arc<FileChange>> = in_force.values().map(shared).collect();
+        changes.extend(self.superseded().into_iter().map(shared));
+        // Stable: of one path the change in force comes first.
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        self.changes = Arc::new(changes);
+    }
+
     /// The newest change that has this hunk, and the step that proposed it.
     pub fn change_with(&self, path: &WorkspacePath, hunk: &HunkId) -> Option<(&StepId, &FileChange)> {
         self.newest_first().find_map(|proposal| {
             let change = proposal.files.iter().find(|change| &change.path == path && change.hunk(hunk).is_some())?;
             Some((&proposal.step, change))
         })
-    }
-
-    /// Whether a file of this name holds hunks of the task.
-    pub fn has_hunks_in(&self, paths: &[WorkspacePath]) -> bool {
-        self.newest_first().flat_map(|proposal| &proposal.files).any(|change| paths.contains(&change.path))
     }
 
     fn newest_first(&self) -> impl Iterator<Item = &Arc<Proposal>> {
@@ -241,6 +265,12 @@ impl Case {
             names: names.collect(),
             rejected: rejected.map(|(hunk, _)| hunk.clone()).collect(),
         }
+    }
+
+    /// The revision that waits beside the plan document.
+    pub fn offered(&self) -> Option<(RevisionRef, Arc<str>)> {
+        let offered = self.task.offered.as_ref()?;
+        self.revisions.iter().rev().find(|(name, _)| name == offered).cloned()
     }
 
     /// Hunks that wait for a decision or for the disk.
@@ -393,33 +423,34 @@ fn names_content(event: &Event) -> bool {
     )
 }
 
-/// The event may change what the text says of a hunk, or which hunks there are. `task` has taken it in.
-fn touches_hunks(task: &Task, event: &Event) -> bool {
+/// What the event may change of the hunks. `task` has taken it in.
+fn touched(task: &Task, event: &Event) -> Stale {
     match event {
-        Event::Settled { effect, .. } => !is_harmless(task, effect),
-        _ => matches!(
-            event,
-            Event::Approved { .. }
-                | Event::Proposed { .. }
-                | Event::Withdrawn { .. }
-                | Event::StepSet { .. }
-                | Event::HunkDecided { .. }
-                | Event::Judged { .. }
-        ),
+        Event::Settled { effect, .. } => written(task, effect),
+        Event::Approved { .. }
+        | Event::Proposed { .. }
+        | Event::Withdrawn { .. }
+        | Event::StepSet { .. }
+        | Event::HunkDecided { .. }
+        | Event::Judged { .. } => Stale::words(),
+        _ => Stale::default(),
     }
 }
 
-/// An effect that is known and cannot have written the user's files. Each turn settles two such; reading all changed
+/// What an effect may have written of the user's files. Each turn settles two that wrote nothing; reading all changed
 /// files again after each would make a turn cost as much as the change set is large.
-fn is_harmless(task: &Task, effect: &EffectId) -> bool {
+fn written(task: &Task, effect: &EffectId) -> Stale {
     let known = task.effects.iter().rev().find(|known| &known.id == effect);
-    known.is_some_and(|known| match known.what {
-        Intent::Model { .. }
-        | Intent::Tool { .. }
-        | Intent::Snapshot
-        | Intent::Transform
-        | Intent::Format
-        | Intent::Command { .. } => true,
-        Intent::Outside { .. } | Intent::Write { .. } => false,
-    })
+    match known.map(|known| &known.what) {
+        Some(
+            Intent::Model { .. }
+            | Intent::Tool { .. }
+            | Intent::Snapshot
+            | Intent::Transform
+            | Intent::Format
+            | Intent::Command { .. },
+        ) => Stale::default(),
+        Some(Intent::Write { path, .. }) => Stale::paths([path.clone()]),
+        Some(Intent::Outside { .. }) | None => Stale::all(),
+    }
 }

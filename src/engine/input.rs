@@ -3,6 +3,7 @@
 //! Invariant: everything that can change a task passes here, one at a time. Absent: reads; they come from the desk.
 
 use super::handle::Asked;
+use super::offer::Then;
 use super::work::Halt;
 use crate::domain::ids::*;
 use crate::domain::task::action::{Refusal, Reply};
@@ -63,6 +64,17 @@ pub enum Input {
         /// The answer.
         result: Result<Reply, Refusal>,
         /// Where it goes.
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
+    },
+    /// An editor has given a plan document another text, or has not.
+    Rewritten {
+        /// Whose.
+        task: TaskId,
+        /// Why not.
+        result: Result<(), Refusal>,
+        /// What follows.
+        then: Then,
+        /// Where the answer goes.
         answer: oneshot::Sender<Result<Reply, Refusal>>,
     },
     /// A line of progress; never journaled.

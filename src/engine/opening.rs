@@ -4,8 +4,9 @@
 
 use super::actions::{broken, missing};
 use super::case::{Case, Drive};
+use super::offer::{Rewrite, Then};
 use super::owner::Owner;
-use super::page::{page_name, replace, study};
+use super::page::{page_name, study};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{edit, parse};
@@ -172,7 +173,7 @@ fn fresh_id(owner: &Owner) -> TaskId {
     }
 }
 
-/// Writes an answer beneath its question, and has the plan made again once all are answered.
+/// The document with an answer beneath its question; the plan is made again once all are answered.
 ///
 /// # Errors
 /// Why there is nothing to answer.
@@ -182,9 +183,8 @@ pub(super) async fn answer(
     actor: Actor,
     question: Option<u32>,
     words: &str,
-) -> Result<Reply, Refusal> {
+) -> Result<(Rewrite, Then), Refusal> {
     owner.read_page(id).await;
-    let world = owner.world.clone();
     let Some(case) = owner.cases.get(id) else { return Err(missing(id)) };
     let Some(page) = case.page.clone() else {
         return Err(refuse(
@@ -207,8 +207,19 @@ pub(super) async fn answer(
         .map_err(|why| refuse(RefusalKind::NotFound, why, format!("planwright show {id} lists the questions")))?;
     let text = text::apply(&page.text, &[replacement])
         .map_err(|error| refuse(RefusalKind::Broken, error.to_string(), "edit the document by hand"))?;
-    replace(&world, &case.task, &page.text, &text).await?;
+    let label = format!("Agent: answer question {number}");
+    let rewrite = Rewrite { from: page.text.clone(), text, label, client: actor.client.clone() };
+    Ok((rewrite, Then::Answered(actor)))
+}
+
+/// Goes on once an answer stands in the document.
+///
+/// # Errors
+/// The store failed.
+pub(super) async fn answered(owner: &mut Owner, id: &TaskId, actor: Actor) -> Result<Reply, Refusal> {
     owner.read_page(id).await;
+    let text = owner.cases.get(id).and_then(|case| case.page.as_ref()).map(|page| page.text.clone());
+    let text = text.unwrap_or_default();
     let open = edit::questions(&parse(&text)).into_iter().filter(|question| question.answer.is_none()).count();
     if open > 0 {
         return Ok(Reply { task: id.clone(), message: format!("noted; {open} questions are open") });

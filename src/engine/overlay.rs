@@ -6,8 +6,9 @@
 
 use super::buffered;
 use super::case::Merged;
+use super::sight;
 use super::world::World;
-use crate::domain::change::{Entry, HunkState, accept, spot};
+use crate::domain::change::{Entry, HunkState, accept};
 use crate::domain::ids::*;
 use crate::domain::policy::paths;
 use crate::ports::{ReadRefusal, Source};
@@ -83,9 +84,13 @@ impl Laid {
 pub async fn overlay(world: &World, merged: &Merged) -> Result<Laid, ReadRefusal> {
     let mut all = Laid::default();
     for (path, change) in merged.changes() {
-        let current = world.workspace.read(&path).await?;
+        let sight = sight::see(world, &change).await?;
         let (mut wanted, mut left_out) = (Vec::new(), Vec::new());
-        for standing in spot::derive(&change, &current) {
+        let standings = sight.standings();
+        // Its editor shows the text of a file that was removed on a decision: nobody has it any more.
+        let gone = change.after == Entry::Absent && sight.disk == Entry::Absent;
+        let current = if gone { Entry::Absent } else { sight.current };
+        for standing in standings.clone() {
             match standing.state {
                 HunkState::Open | HunkState::Touched if merged.rejected.contains(&standing.id) => {}
                 HunkState::Open => wanted.push(standing.id),
@@ -95,7 +100,7 @@ pub async fn overlay(world: &World, merged: &Merged) -> Result<Laid, ReadRefusal
         }
         // Hunks that are open can be written; a conflict here means that two of them overlap in the text of the
         // moment, and then the user's text stands.
-        let laid = accept::plan_write(&change, &current, &wanted).unwrap_or_else(|_| {
+        let laid = accept::plan_at_spots(&change, &current, &standings, &wanted, &[]).unwrap_or_else(|_| {
             left_out.append(&mut wanted);
             current.clone()
         });
@@ -126,6 +131,7 @@ async fn unsaved(world: &World, all: &mut Laid) {
             continue;
         }
         let here = match (all.user.get(&path), world.documents.newest(&path)) {
+            // As the change set has it.
             (Some(read), _) => read.clone(),
             (None, Some(document)) => buffered::entry(&document, &disk),
             (None, None) => continue,

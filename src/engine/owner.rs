@@ -3,14 +3,17 @@
 //! Invariant: nothing but this loop changes a case, and a case changes only by events that the store has taken.
 //! Absent: waiting for a person, a model or a process; those are work, spawned beside the loop.
 
+use super::carry;
 use super::case::{Case, Drive, Live};
 use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
 use super::reads::Reads;
+use super::refresh::{self, Stale};
 use super::work::{Halt, Run};
 use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
 use crate::desk::Desk;
+use crate::domain::change::FileChange;
 use crate::domain::ids::*;
 use crate::domain::task::action::RefusalKind;
 use crate::domain::task::budget;
@@ -19,7 +22,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
 use crate::ports::{Durability, StoreFault};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -67,6 +70,10 @@ pub(super) struct Owner {
     due: Option<Time>,
     /// What a person should know of this start.
     remarks: Vec<String>,
+    /// What open documents carry the spots of.
+    pub(super) watched: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>>,
+    /// Decisions that wait for the one that is being carried out.
+    pub(super) waiting: BTreeMap<TaskId, VecDeque<review::Waiting>>,
 }
 
 /// Lines of progress that wait for a slow reader before the oldest are dropped.
@@ -91,7 +98,13 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         serial: 0,
         due: None,
         remarks: Vec::new(),
+        watched: BTreeMap::new(),
+        waiting: BTreeMap::new(),
     };
+    let changed = inbox.clone();
+    refresh::follow(owner.world.documents.as_ref(), owner.world.clock.clone(), move |paths| {
+        changed.send(Input::Changed(paths)).is_ok()
+    });
     owner.remarks.clone_from(&owner.world.remarks);
     for id in owner.world.store.tasks().await? {
         let case = match Case::load(&owner.world, &id).await {
@@ -180,16 +193,15 @@ impl Owner {
             }
             Input::Returned { ticket, halt } => self.returned(ticket, halt).await,
             Input::Decided { ticket, halt, result, answer } => {
+                let task = ticket.task.clone();
                 self.returned(ticket, halt).await;
                 // Whoever is answered sees what came of it, and what it started.
                 self.publish().await;
                 let _asker_gone = answer.send(result);
+                self.next_decision(&task).await;
             }
-            Input::Changed(paths) => {
-                for case in self.cases.values_mut() {
-                    case.stale |= case.has_hunks_in(&paths);
-                }
-            }
+            Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
+            Input::Changed(paths) => self.changed(&paths).await,
             Input::Tick => {
                 self.due = None;
                 for id in self.order.clone() {
@@ -302,7 +314,9 @@ impl Owner {
             return;
         }
         case.live.remove(&ticket.work);
-        case.stale = true;
+        if ticket.work != Work::Review {
+            case.stale.add(Stale::all());
+        }
         let attempt = case.task.attempt(&ticket.work);
         match halt {
             Some(Halt::Diverged) => {
@@ -335,6 +349,9 @@ impl Owner {
             for live in std::mem::take(&mut case.live).into_values() {
                 live.handle.abort();
             }
+        }
+        for waiting in self.waiting.remove(id).unwrap_or_default() {
+            waiting.refuse(super::actions::broken(fault.clone()));
         }
     }
 
@@ -490,8 +507,8 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let review::Order { files, said, answer } = order;
-        let writing = tokio::spawn(review::run(run, files, said));
+        let review::Order { files, said, client, answer } = order;
+        let writing = tokio::spawn(carry::run(run, files, said, client));
         let handle = writing.abort_handle();
         tokio::spawn(async move {
             let (result, halt) = match writing.await {
@@ -548,6 +565,7 @@ impl Owner {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
+        self.watch_documents();
         let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &self.desk.borrow());
         self.desk.send_replace(Arc::new(desk));
     }

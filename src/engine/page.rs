@@ -1,4 +1,5 @@
-//! The plan document on disk: read at each action and before each step starts, written when a plan is made.
+//! The plan document, as an editor has it open, else on disk: read at each action and before each step starts, written
+//! when a plan is made.
 //!
 //! Invariant: the runtime runs the stored approved revision, never this text (invariant 1); a text whose meaning
 //! differs is stored as an unapproved revision, and then no new step starts. A deleted file is no edit: it is written
@@ -155,6 +156,7 @@ impl Owner {
             && *page.text == *text
             && case.task.revisions.iter().any(|known| known.name == page.revision)
         {
+            self.settle_offer(id).await;
             return;
         }
         let studied = study(&world, &text).await.about(case);
@@ -202,6 +204,7 @@ impl Owner {
         if let Some(case) = self.cases.get_mut(id) {
             case.page = Some(Arc::new(page));
         }
+        self.settle_offer(id).await;
         self.stray(id, Some(digest)).await;
     }
 

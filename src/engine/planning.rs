@@ -268,7 +268,12 @@ async fn store(
         }
     };
     match put(run, page.as_deref(), &text, &revision).await {
-        Ok(()) => {}
+        Ok(Put::Written) => {}
+        // The person's hands are in it; they take what they want of it.
+        Ok(Put::Offered) if run.task.offered.as_ref() == Some(&revision) => {}
+        Ok(Put::Offered) => {
+            run.append(vec![Event::Offered { revision: revision.clone() }], Durability::Process).await?;
+        }
         Err(refusal @ WriteRefusal::Changed { .. }) => {
             let message = format!("{revision} stands, but its document is saved again and again meanwhile: {refusal}");
             return Ok(Outcome::Blocked { cause: Cause::Conflict, message });
@@ -282,25 +287,36 @@ async fn store(
     Ok(Outcome::Done { verified: errors == 0, summary })
 }
 
+/// Where a revision is.
+enum Put {
+    /// In the document.
+    Written,
+    /// Beside it, because an editor has it open.
+    Offered,
+}
+
 /// Puts a revision in the place of the document. A text there that planning did not start from is kept beside first.
-async fn put(run: &Run, from: Option<&Page>, text: &str, revision: &RevisionRef) -> Result<(), WriteRefusal> {
+async fn put(run: &Run, from: Option<&Page>, text: &str, revision: &RevisionRef) -> Result<Put, WriteRefusal> {
     let (workspace, id, name) = (&run.world.workspace, &run.task.id, page_name(&run.task));
     let beside = format!("log/before-r{}.plan.md", revision.number);
     let mut refused = None;
     // A save can come in between once; a program that saves all the time is given up on.
     for _ in 0..3 {
         let there = workspace.read_page(id, &name).await.map_err(WriteRefusal::Unreadable)?;
-        let Some(there) = there else { return workspace.write_page(id, &name, text).await.map(drop) };
+        let Some(there) = there else { return workspace.write_page(id, &name, text).await.map(|_| Put::Written) };
         if there == text {
-            return Ok(());
+            return Ok(Put::Written);
+        }
+        if super::offer::open_page(&run.world, &run.task).is_some() {
+            return Ok(Put::Offered);
         }
         if from.is_none_or(|page| *page.text != *there) {
             workspace.write_page(id, &beside, &there).await?;
         }
         match workspace.replace_page(id, &name, &there, text).await {
             Err(refusal @ WriteRefusal::Changed { .. }) => refused = Some(refusal),
-            done => return done.map(drop),
+            done => return done.map(|_| Put::Written),
         }
     }
-    refused.map_or(Ok(()), Err)
+    refused.map_or(Ok(Put::Written), Err)
 }

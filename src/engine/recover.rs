@@ -40,8 +40,14 @@ pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreF
             // A probe waits until somebody carries the task on: it is a command, and showing a task starts none.
             Intent::Outside { probe: Some(_), .. } => {}
             Intent::Outside { command, probe: None, .. } => ask(owner, id, &effect, command).await?,
-            Intent::Write { path, before, after } => {
-                let result = settle_write(owner, path, before, after).await;
+            Intent::Write { path, before, after, open } => {
+                let result = match settle_write(owner, path, before, after).await {
+                    // The buffer went with its editor, or went on; its text is the user's, and says all there is.
+                    Settlement::Failed { .. } if *open => Settlement::DidNotHappen {
+                        by: format!("the editor's text of {path} is another now; its hunks show what stands there"),
+                    },
+                    settled => settled,
+                };
                 owner
                     .append(id, vec![Event::Settled { effect: effect.id.clone(), result }], Durability::Process)
                     .await?;

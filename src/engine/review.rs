@@ -1,20 +1,21 @@
-//! Decisions on hunks of closed files: journaled first, then written, and counted when the text says so (E4).
+//! Decisions on hunks: journaled first, then carried out, and counted when the text says so (E4).
 //!
-//! Invariant: the user's text changes only here, by the hunks that were named and by nothing else (invariant 5).
-//! Absent: hunk states; they are derived again from the text afterwards.
+//! Invariant: the user's text changes only from here, by the hunks that were named and by nothing else (invariant 5).
+//! One decision of a task is carried out at a time; the next is judged by what it left. Absent: hunk states, derived
+//! again from the text afterwards, and the writing itself (`carry`).
 
 use super::actions::broken;
-use super::case::Drive;
+use super::case::{Case, Drive};
 use super::owner::Owner;
-use super::work::{Came, EffectFault, Halt, Run};
+use super::refresh::Stale;
 use crate::desk::ReviewHunk;
-use crate::domain::change::{Decision, Entry, FileChange, Flag, HunkState, accept};
+use crate::domain::change::{Decision, FileChange, Flag, HunkState};
 use crate::domain::ids::*;
 use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Target};
 use crate::domain::task::decide::refuse;
-use crate::domain::task::event::{Cause, Event, Intent};
+use crate::domain::task::event::Event;
 use crate::ports::Durability;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio::sync::oneshot;
 
 /// Hunks that an answer names; more are counted.
@@ -41,8 +42,24 @@ pub(super) struct Order {
     pub(super) files: Writes,
     /// What was decided, in words.
     pub(super) said: String,
+    /// Whose client; its own document is changed, where it has the file open.
+    pub(super) client: String,
     /// The answer waits until the text is written.
     pub(super) answer: oneshot::Sender<Result<Reply, Refusal>>,
+}
+
+/// A decision that waits for the one before it.
+pub(super) struct Waiting {
+    wish: Wish,
+    actor: Actor,
+    answer: oneshot::Sender<Result<Reply, Refusal>>,
+}
+
+impl Waiting {
+    /// It will not be carried out.
+    pub(super) fn refuse(self, refusal: Refusal) {
+        let _asker_gone = self.answer.send(Err(refusal));
+    }
 }
 
 impl Owner {
@@ -53,31 +70,52 @@ impl Owner {
         actor: Actor,
         answer: oneshot::Sender<Result<Reply, Refusal>>,
     ) {
-        let result = match wish {
-            Ok((id, wish)) => self.decide_hunks(&id, wish, actor).await.map(|decided| (id, decided)),
-            Err(refusal) => Err(refusal),
+        let (id, wish) = match wish {
+            Ok(wish) => wish,
+            Err(refusal) => {
+                let _asker_gone = answer.send(Err(refusal));
+                return;
+            }
         };
-        match result {
+        // An editor takes a moment; whoever decides on the next hunk meanwhile means it.
+        if self.cases.get(&id).is_some_and(|case| case.live.contains_key(&Work::Review)) {
+            self.waiting.entry(id).or_default().push_back(Waiting { wish, actor, answer });
+            return;
+        }
+        let client = actor.client.clone();
+        match self.decide_hunks(&id, wish, actor).await {
             Err(refusal) => {
                 let _asker_gone = answer.send(Err(refusal));
             }
-            Ok((id, (files, said))) => self.spawn_review(&id, Order { files, said, answer }),
+            Ok((files, said)) => self.spawn_review(&id, Order { files, said, client, answer }),
+        }
+    }
+
+    /// Takes up the decisions that waited, as far as one of them has to be carried out.
+    pub(super) async fn next_decision(&mut self, id: &TaskId) {
+        while !self.cases.get(id).is_some_and(|case| case.live.contains_key(&Work::Review)) {
+            let Some(Waiting { wish, actor, answer }) = self.waiting.get_mut(id).and_then(VecDeque::pop_front) else {
+                self.waiting.remove(id);
+                return;
+            };
+            self.review(Ok((id.clone(), wish)), actor, answer).await;
         }
     }
 
     async fn decide_hunks(&mut self, id: &TaskId, wish: Wish, actor: Actor) -> Result<(Writes, String), Refusal> {
+        if self.world.disk.moving().await {
+            let message = "git is in the middle of changing files; what stands there now is nobody's wish";
+            return Err(refuse(RefusalKind::WrongState, message, "decide again in a moment"));
+        }
         if let Some(case) = self.cases.get_mut(id) {
-            case.stale = true;
+            let stale = meant(case, &wish);
+            case.stale.add(stale);
         }
         self.refresh_hunks(id).await;
         let Some(case) = self.cases.get(id) else { return Err(super::actions::missing(id)) };
         if case.task.is_over() {
             let next = format!("planwright review {id} --all");
             return Err(refuse(RefusalKind::WrongState, format!("task {id} is over; its decisions stand"), next));
-        }
-        if case.live.contains_key(&Work::Review) {
-            let next = "try again in a moment";
-            return Err(refuse(RefusalKind::WrongState, "a decision is being carried out just now", next));
         }
         let hunks = case.hunks.clone();
         let (chosen, unfit) = choose(&hunks, &wish, id, &case.task.decisions)?;
@@ -143,7 +181,12 @@ fn choose<'a>(
         Some((Decision::Accept | Decision::Reject(_), _)) => true,
         Some((Decision::Undo, _)) | None => false,
     };
-    let candidate = |hunk: &&ReviewHunk| if undo { decided(hunk) } else { hunk.pending };
+    // What only waits to be saved waits for no decision.
+    let undecided = |hunk: &ReviewHunk| {
+        let rejected = matches!(hunk.decision, Some((Decision::Reject(_), _)));
+        hunk.pending && hunk.state != HunkState::Accepted && !rejected
+    };
+    let candidate = |hunk: &&ReviewHunk| if undo { decided(hunk) } else { undecided(hunk) };
     let chosen: Vec<&ReviewHunk> = match target {
         Target::Hunks(ids) => {
             let mut chosen = Vec::new();
@@ -206,66 +249,15 @@ fn choose<'a>(
     Ok((chosen, unfit))
 }
 
-/// Writes file by file. What was written before a fault stays, and the answer says what was not; a halt says that the
-/// work must stop, and then what is in flight is settled by its hashes.
-pub(super) async fn run(mut run: Run, files: Writes, said: String) -> (Result<Reply, Refusal>, Option<Halt>) {
-    let mut failed: Vec<String> = Vec::new();
-    for ((path, _), (change, put, take)) in files {
-        match write(&mut run, &path, &change, &put, &take).await {
-            Ok(None) => {}
-            Ok(Some(why)) => failed.push(why),
-            Err(halt) => {
-                let message = format!("the decision is noted, but {path} could not be written: {halt:?}");
-                return (Err(refuse(RefusalKind::Broken, message, "planwright doctor")), Some(halt));
-            }
+/// The files that a wish is about: they are looked at before it is judged.
+fn meant(case: &Case, wish: &Wish) -> Stale {
+    let (Wish::Accept(target) | Wish::Reject(target, _) | Wish::Undo(target)) = wish;
+    match target {
+        Target::Hunks(ids) => {
+            let named = case.hunks.iter().filter(|hunk| ids.contains(&hunk.id));
+            Stale::paths(named.map(|hunk| hunk.path.clone()))
         }
+        Target::File(path) => Stale::paths([path.clone()]),
+        Target::Step(_) | Target::All => Stale::all(),
     }
-    let task = run.task.id.clone();
-    let result = if failed.is_empty() {
-        Ok(Reply { task, message: said })
-    } else {
-        let next = format!("planwright review {task} shows what stands where");
-        Err(refuse(RefusalKind::WrongState, failed.join("\n"), next))
-    };
-    (result, None)
-}
-
-/// One file. `Some` = why it was not written.
-async fn write(
-    run: &mut Run,
-    path: &WorkspacePath,
-    change: &FileChange,
-    put: &[HunkId],
-    take: &[HunkId],
-) -> Result<Option<String>, Halt> {
-    let before = match run.world.workspace.read(path).await {
-        Ok(entry) => entry,
-        Err(refusal) => return Ok(Some(refusal.to_string())),
-    };
-    let planned = accept::plan_write(change, &before, put)
-        .and_then(|entry| if take.is_empty() { Ok(entry) } else { accept::plan_undo(change, &entry, take) });
-    let after: Entry = match planned {
-        Ok(after) => after,
-        Err(conflict) => return Ok(Some(conflict.to_string())),
-    };
-    if after == before {
-        return Ok(None);
-    }
-    let intent = Intent::Write { path: path.clone(), before: before.hash(), after: after.hash() };
-    let request = ContentHash::of(format!("write {path} {:?} {:?}", before.hash(), after.hash()));
-    let world = run.world.clone();
-    let wanted = path.clone();
-    let came: Came<()> = run
-        .effect(intent, request, 0, |_| async move {
-            world.workspace.write(&wanted, &before, &after).await.map(|()| ((), None)).map_err(|refusal| EffectFault {
-                cause: Cause::Conflict,
-                message: refusal.to_string(),
-                usage: None,
-            })
-        })
-        .await?;
-    Ok(match came {
-        Came::Back(()) | Came::Happened(_) => None,
-        Came::Failed(fault) => Some(fault.message),
-    })
 }

@@ -25,6 +25,8 @@ struct Inner {
     refuse_writes: Option<String>,
     behind: Vec<(WorkspacePath, Entry)>,
     binding: Binding,
+    moving: bool,
+    reads: Vec<WorkspacePath>,
     writes: Vec<(WorkspacePath, Entry)>,
 }
 
@@ -46,6 +48,8 @@ impl MemoryWorkspace {
             refuse_writes: None,
             behind: Vec::new(),
             binding,
+            moving: false,
+            reads: Vec::new(),
             writes: Vec::new(),
         };
         Self { root, inner: Arc::new(Mutex::new(inner)) }
@@ -84,6 +88,21 @@ impl MemoryWorkspace {
     /// Puts the root elsewhere: another commit, another branch.
     pub fn set_binding(&self, binding: Binding) {
         self.lock().binding = binding;
+    }
+
+    /// Git begins to change files, or has done so.
+    pub fn set_moving(&self, moving: bool) {
+        self.lock().moving = moving;
+    }
+
+    /// What stands on a page, without the port.
+    pub fn page(&self, task: &TaskId, name: &str) -> Option<String> {
+        self.lock().pages.get(&self.page_path(task, name)).cloned()
+    }
+
+    /// What was read since this was asked last, in order.
+    pub fn take_reads(&self) -> Vec<WorkspacePath> {
+        std::mem::take(&mut self.lock().reads)
     }
 
     /// Every write that was made, in order.
@@ -137,6 +156,10 @@ impl Workspace for MemoryWorkspace {
         Box::pin(async move { self.lock().binding.clone() })
     }
 
+    fn moving(&self) -> Fut<'_, bool> {
+        Box::pin(async move { self.lock().moving })
+    }
+
     fn list(&self) -> Fut<'_, Vec<Listed>> {
         Box::pin(async move {
             let inner = self.lock();
@@ -152,7 +175,8 @@ impl Workspace for MemoryWorkspace {
 
     fn read<'a>(&'a self, path: &'a WorkspacePath) -> Fut<'a, Result<Entry, ReadRefusal>> {
         Box::pin(async move {
-            let inner = self.lock();
+            let mut inner = self.lock();
+            inner.reads.push(path.clone());
             inner.unreadable.get(path).cloned().map_or_else(|| Ok(inner.entry(path)), Err)
         })
     }

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod editor;
 #[cfg(feature = "testing")]
 pub mod failpoint;
+pub mod memory_documents;
 pub mod memory_model;
 pub mod memory_workspace;
 pub mod projection;

@@ -84,6 +84,8 @@ impl Fold {
             Event::Said { words, step, .. } => self.say("task", format!("said to {step:?}: {words}")),
             Event::Strayed { .. } => self.say("task", "strayed".to_owned()),
             Event::Restored => self.say("task", "restored".to_owned()),
+            Event::Offered { .. } => self.say("task", "offered".to_owned()),
+            Event::OfferEnded { taken, .. } => self.say("task", format!("offer ended, taken: {taken}")),
             Event::HunkDecided { hunk, path, shown, decision, .. } => {
                 self.decisions.insert(hunk.clone(), format!("{hunk} in {path} as {}: {decision:?}", shown.short()));
             }
@@ -109,7 +111,7 @@ impl Fold {
             Intent::Format => "formatted".to_owned(),
             Intent::Command { command, repeatable } => format!("ran {:?}, repeatable: {repeatable}", command.argv),
             Intent::Outside { command, .. } => format!("ran {:?} outside", command.argv),
-            Intent::Write { path, before, after } => format!("wrote {path} {} → {}", before.short(), after.short()),
+            Intent::Write { path, before, after, .. } => format!("wrote {path} {} → {}", before.short(), after.short()),
         };
         if matches!(what, Intent::Outside { .. } | Intent::Command { repeatable: false, .. }) {
             self.losing.push(effect.work.clone());

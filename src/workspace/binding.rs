@@ -7,10 +7,21 @@
 use crate::domain::task::facts::Binding;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How long git may take to answer for a reftable repository.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a lock on the index counts. A checkout of a large tree takes a few seconds; `git commit -a` holds the lock as
+/// long as the message is written, and a git that was killed leaves it for good.
+const CHECKOUT: Duration = Duration::from_secs(10);
+
+/// Whether git is in the middle of changing files: it holds the lock on its index, and has not held it for long.
+pub(super) fn moving(root: &Path) -> bool {
+    let Some(lock) = git_dir(root).map(|own| own.join("index.lock")) else { return false };
+    let taken = lock.metadata().and_then(|meta| meta.modified());
+    taken.is_ok_and(|taken| SystemTime::now().duration_since(taken).unwrap_or_default() < CHECKOUT)
+}
 
 /// The top of the git worktree around a folder, else the folder.
 pub fn root_of(dir: &Path) -> PathBuf {

@@ -119,6 +119,11 @@ impl Workspace for Disk {
         Box::pin(async move { work.await.unwrap_or(unbound) })
     }
 
+    fn moving(&self) -> Fut<'_, bool> {
+        let work = self.blocking(|root, _| binding::moving(root));
+        Box::pin(async move { work.await.unwrap_or(false) })
+    }
+
     fn list(&self) -> Fut<'_, Vec<Listed>> {
         let work = self.blocking(|root, _| list(root));
         Box::pin(async move { work.await.unwrap_or_default() })

@@ -9,7 +9,6 @@
 
 mod binding;
 mod buffers;
-mod closed;
 mod disk;
 mod pages;
 mod place;
@@ -19,7 +18,6 @@ mod write;
 
 pub use binding::root_of;
 pub use buffers::Buffers;
-pub use closed::NoDocuments;
 pub use disk::{Disk, LIMIT, OpenError};
 pub use watch::{Changes, watch};
 

@@ -524,3 +524,25 @@ fn a_change_is_reported_also_in_a_new_folder_and_not_in_an_ignored_one() {
         assert!(!seen.contains(&path("target/o")), "{seen:?}");
     });
 }
+
+#[test]
+fn git_is_at_work_while_its_lock_is_young() {
+    let (ground, beside) = (self::ground(), self::ground());
+    let disk = ground.disk();
+    assert!(!run(disk.moving()));
+    ground.put(".git/HEAD", "ref: refs/heads/main\n");
+    assert!(!run(disk.moving()));
+    let lock = ground.put(".git/index.lock", "");
+    assert!(run(disk.moving()));
+    // One that a killed git left, or that `git commit -a` holds while the message is written.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
+    assert!(!run(disk.moving()));
+    // A worktree's index lies in a folder of its own.
+    ground.put(".git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    beside.put(".git", &format!("gitdir: {}\n", ground.root.join(".git/worktrees/w").display()));
+    let disk = beside.disk();
+    assert!(!run(disk.moving()));
+    ground.put(".git/worktrees/w/index.lock", "");
+    assert!(run(disk.moving()));
+}

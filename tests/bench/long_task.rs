@@ -16,7 +16,7 @@ use planwright::testing::memory_arena::MemoryArena;
 use planwright::testing::memory_workspace::MemoryWorkspace;
 use planwright::testing::script::{Script, Turn};
 use planwright::testing::scripted_model::{Request, ScriptedModel};
-use planwright::workspace::NoDocuments;
+use planwright::workspace::Buffers;
 use rusqlite::Connection;
 use std::fmt::Write;
 use std::path::Path;
@@ -99,7 +99,7 @@ async fn open(folder: &Path, workspace: &MemoryWorkspace, server: &ScriptedModel
         store: Arc::new(store),
         workspace: Arc::new(workspace.clone()),
         disk: Arc::new(workspace.clone()),
-        documents: Arc::new(NoDocuments),
+        documents: Arc::new(Buffers::new()),
         syntax: Arc::new(TreeSitter::with_index(Index::in_memory())),
         model: Arc::new(OpenAi::new(settings, clock.clone(), Arc::new(ShortMemory::default()))),
         arena: Arc::new(MemoryArena::over(&[])),

@@ -22,17 +22,19 @@ mod journal;
 mod long_task;
 mod plan;
 mod project;
+mod screen;
 
 use harness::Row;
 
 /// A word that a figure is chosen by, and what measures it.
 type Figure = (&'static str, fn() -> Vec<Row>);
 
-const FIGURES: [Figure; 6] = [
+const FIGURES: [Figure; 7] = [
     ("first request", first_request::rows),
     ("long task", long_task::rows),
     ("journal", journal::rows),
     ("hunks", hunks::rows),
+    ("screen", screen::rows),
     ("plan", plan::rows),
     ("index", index::rows),
 ];

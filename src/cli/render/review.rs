@@ -4,7 +4,7 @@
 //! question what to do with it; `walk` asks it.
 
 use super::{Paper, Tone};
-use crate::desk::{ReviewHunk, ReviewView};
+use crate::desk::{HunkCounts, ReviewHunk, ReviewView};
 use crate::domain::change::{Decision, Flag, HunkState};
 
 /// The list.
@@ -17,8 +17,7 @@ pub fn review(paper: &mut Paper, view: &ReviewView) {
         paper.end();
     }
     let counts = &view.counts;
-    let said = format!("{} pending, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected);
-    paper.field("hunks", Tone::Strong, &said);
+    paper.field("hunks", Tone::Strong, &self::counts(counts));
     if view.hidden > 0 {
         paper.next(&format!("planwright review {} --all", view.task), "lists the rejected ones too");
     }
@@ -89,4 +88,13 @@ fn lines(paper: &mut Paper, tone: Tone, mark: char, text: &str, dos: bool) {
             paper.put(Tone::Faint, "\\ no newline at the end").end();
         }
     }
+}
+
+/// How the hunks stand, in one line.
+pub fn counts(counts: &HunkCounts) -> String {
+    let of_pending = [(counts.touched, "touched"), (counts.unsaved, "accepted, not saved")];
+    let of_pending: Vec<String> =
+        of_pending.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let of_pending = if of_pending.is_empty() { String::new() } else { format!(" ({})", of_pending.join("; ")) };
+    format!("{} pending{of_pending}, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected)
 }

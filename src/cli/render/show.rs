@@ -28,6 +28,11 @@ pub fn show(paper: &mut Paper, view: &ShowView) {
         let approved = if view.approved { ", approved" } else { ", not approved" };
         paper.field("revision", Tone::Plain, &format!("{revision}{approved}"));
     }
+    if let Some((offered, compare)) = &view.offered {
+        paper.field("offered", Tone::Warn, &format!("{offered}, by the agent; an editor had the document open"));
+        paper.next(&compare.command, &compare.means);
+        paper.next(&format!("planwright take-revision {}", view.task), "put it into the document, or --decline it");
+    }
     if !view.contract.is_empty() {
         paper.put(Tone::Strong, "what it means").end();
     }

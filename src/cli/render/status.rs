@@ -131,13 +131,10 @@ fn plan(paper: &mut Paper, view: &StatusView) {
 
 fn hunks(paper: &mut Paper, view: &StatusView) {
     let counts = &view.hunks;
-    if counts.pending + counts.accepted + counts.rejected + counts.touched == 0 {
+    if counts.pending + counts.accepted + counts.rejected + counts.touched + counts.unsaved == 0 {
         return;
     }
-    let touched = if counts.touched > 0 { format!(" ({} touched)", counts.touched) } else { String::new() };
-    let said =
-        format!("{} pending{touched}, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected);
-    paper.field("hunks", Tone::Plain, &said);
+    paper.field("hunks", Tone::Plain, &super::review::counts(counts));
 }
 
 /// What was tried, what was seen, what can be done (B11).

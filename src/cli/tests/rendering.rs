@@ -218,7 +218,7 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
     |something else
      }
 
-    hunks     2 pending, 0 accepted, 1 rejected
+    hunks     2 pending (1 touched), 0 accepted, 1 rejected
     next: planwright accept k3xf HUNK…  or reject, with --reason; or --file, --step, --all
     ");
 }

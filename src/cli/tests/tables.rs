@@ -25,6 +25,7 @@ const INTERFACE: &[(Option<&str>, Option<&str>)] = &[
     (Some("say"), Some("planwright.say")),
     (Some("revise"), Some("planwright.revise")),
     (Some("replan"), Some("planwright.replan")),
+    (Some("take-revision"), Some("planwright.takeRevision")),
     (Some("gate"), Some("planwright.gate")),
     (Some("answer"), Some("planwright.answer")),
     (Some("accept"), Some("planwright.accept")),

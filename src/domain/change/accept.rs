@@ -55,6 +55,22 @@ pub fn plan_undo(change: &FileChange, current: &Entry, undo: &[HunkId]) -> Resul
     plan(change, current, undo, HunkState::Accepted)
 }
 
+/// The entry with these hunks made and those taken back, by where they are known to stand in it.
+pub fn plan_at_spots(
+    change: &FileChange,
+    current: &Entry,
+    standings: &[HunkStanding],
+    put: &[HunkId],
+    take: &[HunkId],
+) -> Result<Entry, Conflict> {
+    match (put.is_empty(), take.is_empty()) {
+        (_, true) => plan_at(change, current, standings.to_vec(), put, HunkState::Open),
+        (true, false) => plan_at(change, current, standings.to_vec(), take, HunkState::Accepted),
+        // Spots move with the first edit; the text alone says where the others are then.
+        (false, false) => plan_undo(change, &plan_at(change, current, standings.to_vec(), put, HunkState::Open)?, take),
+    }
+}
+
 /// Puts the other side at each named hunk that is in the state `from`.
 fn plan(change: &FileChange, current: &Entry, ids: &[HunkId], from: HunkState) -> Result<Entry, Conflict> {
     plan_at(change, current, derive(change, current), ids, from)

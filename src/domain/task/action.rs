@@ -201,6 +201,13 @@ pub enum Action {
         /// What.
         words: String,
     },
+    /// The revision that waits beside the plan document: into the document, or away.
+    Offer {
+        /// Which task.
+        task: Which,
+        /// Into the document.
+        take: bool,
+    },
     /// Put hunks into the text.
     Accept {
         /// Which task.
@@ -252,6 +259,7 @@ impl Action {
             | Action::Replan { .. }
             | Action::Gate { gate: None, .. }
             | Action::Answer { .. }
+            | Action::Offer { .. }
             | Action::Undo { .. } => false,
         }
     }

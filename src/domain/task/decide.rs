@@ -60,6 +60,7 @@ pub fn decide(task: &Task, plan: Option<&ApprovedPlan>, actor: &Actor, action: &
         | Action::AskQuestion { .. }
         | Action::Approve { .. }
         | Action::Answer { .. }
+        | Action::Offer { .. }
         | Action::Accept { .. }
         | Action::Reject { .. }
         | Action::Undo { .. } => Ok(Vec::new()),

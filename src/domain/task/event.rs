@@ -261,6 +261,20 @@ pub enum Event {
     },
     /// The plan text says again what was approved.
     Restored,
+    /// A revision by the agent waits beside the document, which an editor has open.
+    Offered {
+        /// Which.
+        revision: RevisionRef,
+    },
+    /// It waits no more: the document says it, or a person does not want it.
+    OfferEnded {
+        /// Which.
+        revision: RevisionRef,
+        /// The document says it.
+        taken: bool,
+        /// Who declined it.
+        actor: Option<Actor>,
+    },
     /// A person decided on a hunk.
     HunkDecided {
         /// Which.
@@ -364,6 +378,9 @@ pub enum Intent {
         before: ContentHash,
         /// Hash of the entry after.
         after: ContentHash,
+        /// An editor has it open and changes it; what stands on disk then says nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        open: bool,
     },
 }
 

@@ -34,6 +34,7 @@ pub fn begin(id: &TaskId, first: &Recorded) -> Option<Task> {
         outside: Vec::new(),
         gates_opened: 0,
         gates: Vec::new(),
+        offered: None,
         proposals: Vec::new(),
         decisions: Default::default(),
         judgements: Vec::new(),
@@ -71,6 +72,7 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
         Event::PlanAsked { words, from, .. } => {
             task.asked = Some(PlanRequest { words: words.clone(), from: *from, seq: *seq });
             task.planning.state = ProgressState::Idle;
+            task.offered = None;
         }
         Event::Approved { revision, digest, text, upto, steps, baselines, actor } => {
             approved(task, steps);
@@ -191,6 +193,8 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
         }
         Event::Strayed { digest } => task.document = Document::Strayed { digest: digest.clone() },
         Event::Restored => task.document = Document::Same,
+        Event::Offered { revision } => task.offered = Some(revision.clone()),
+        Event::OfferEnded { .. } => task.offered = None,
         Event::HunkDecided { hunk, path, shown, decision, actor } => {
             task.decisions.insert(
                 hunk.clone(),

@@ -58,6 +58,9 @@ pub struct Task {
     pub gates_opened: u32,
     /// Gates that wait or were decided, in the order of opening.
     pub gates: Vec<Gate>,
+    /// A revision that waits beside the plan document, which an editor had open.
+    #[serde(default)]
+    pub offered: Option<RevisionRef>,
     /// Proposals in force, in merge order.
     pub proposals: Vec<Standing>,
     /// The last decision on each hunk.

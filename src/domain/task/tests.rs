@@ -382,7 +382,7 @@ fn a_write_to_the_users_file_is_not_cancelled_and_what_reached_outside_is_not_ca
     };
     let outside = Intent::Outside { command: command(), key: "k".to_owned(), probe: None };
     let (before, after) = (ContentHash::of("b"), ContentHash::of("a"));
-    let write = Intent::Write { path: WorkspacePath::new("src/a.rs").unwrap(), before, after };
+    let write = Intent::Write { path: WorkspacePath::new("src/a.rs").unwrap(), before, after, open: false };
     let task = told(&plan, vec![began("first"), own(1, outside), own(2, write), own(3, Intent::Snapshot)]);
     let check = |action: Action, expect: &str| {
         let events = decide(&task, Some(&plan), &ada(), &action).unwrap();

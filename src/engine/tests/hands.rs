@@ -8,31 +8,32 @@ use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::task::action::*;
 use crate::domain::task::event::{Ask, Ending};
 use crate::domain::task::standing::TaskState;
-use crate::engine::{Limits, Running, World, start};
+use crate::engine::{Buffered, EngineHandle, Limits, Running, World, start};
+use crate::ports::{Documents, Workspace};
 use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
 use crate::testing::clock::ManualClock;
 use crate::testing::memory_arena::{Answer, MemoryArena, Tree};
+use crate::testing::memory_documents::MemoryDocuments;
 use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::script::{Script, Turn};
-use crate::workspace::NoDocuments;
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const LIST: &str = "one\na\nb\nc\ntwo\nd\ne\nf\nthree\n";
+pub(super) const LIST: &str = "one\na\nb\nc\ntwo\nd\ne\nf\nthree\n";
 
-fn at() -> WorkspacePath {
+pub(super) fn at() -> WorkspacePath {
     WorkspacePath::new("src/list.txt").unwrap()
 }
 
-fn file(text: &str) -> Entry {
+pub(super) fn file(text: &str) -> Entry {
     Entry::File { text: text.into(), mode: 0o644 }
 }
 
 /// A plan of `run` steps that write the list, each with the settings given.
-fn plan(steps: &[(&str, &str)]) -> String {
+pub(super) fn plan(steps: &[(&str, &str)]) -> String {
     let mut text = "# Raise the list\n\nAs the plan words it.\n\n## Contract\n\n- scope: `src/**`\n- accept: `tools/accept`\n\n## Steps\n".to_owned();
     for (id, settings) in steps {
         text.push_str(&format!("\n### {id}: Step {id}\n\n{settings}"));
@@ -40,41 +41,93 @@ fn plan(steps: &[(&str, &str)]) -> String {
     text
 }
 
-struct Hands {
-    workspace: MemoryWorkspace,
+pub(super) struct Hands {
+    pub(super) workspace: MemoryWorkspace,
+    pub(super) documents: MemoryDocuments,
     arena: MemoryArena,
     model: MemoryModel,
-    running: Running,
+    store: MemoryStore,
+    running: Option<Running>,
 }
 
 impl Hands {
-    async fn new(plan: String, script: Script) -> Hands {
+    pub(super) async fn new(plan: String, script: Script) -> Hands {
         let workspace = MemoryWorkspace::new([("src/list.txt", LIST)]);
         let disk = workspace.clone();
         let arena = MemoryArena::new(move || Tree::from([(at(), disk.entry(&at()))]));
         arena.answers("tools/accept", Answer::exit(0, "fine\n"));
         arena.answers("tools/check", Answer::exit(0, "fine\n"));
         let model = MemoryModel::new(script);
-        let world = World {
-            store: Arc::new(MemoryStore::new()),
-            workspace: Arc::new(workspace.clone()),
-            disk: Arc::new(workspace.clone()),
-            documents: Arc::new(NoDocuments),
-            syntax: Arc::new(TreeSitter::with_index(Index::in_memory())),
-            model: Arc::new(model.clone()),
-            arena: Arc::new(arena.clone()),
-            clock: Arc::new(ManualClock::new().auto_advance(Duration::from_secs(600))),
-            limits: Limits::default(),
-            remarks: Vec::new(),
-        };
-        let hands = Hands { workspace, arena, model, running: start(Arc::new(world)).await.unwrap() };
+        let (documents, store) = (MemoryDocuments::new(), MemoryStore::new());
+        let mut hands = Hands { workspace, documents, arena, model, store, running: None };
+        hands.running = Some(start(Arc::new(hands.world())).await.unwrap());
         let goal = Goal { words: "What the person typed".to_owned(), place: None, references: Vec::new() };
         hands.act(Action::Plan { goal, document: Some(plan) }).await;
         hands
     }
 
+    fn world(&self) -> World {
+        let disk: Arc<dyn Workspace> = Arc::new(self.workspace.clone());
+        let documents: Arc<dyn Documents> = Arc::new(self.documents.clone());
+        World {
+            store: Arc::new(self.store.clone()),
+            workspace: Arc::new(Buffered::new(disk.clone(), documents.clone())),
+            disk,
+            documents,
+            syntax: Arc::new(TreeSitter::with_index(Index::in_memory())),
+            model: Arc::new(self.model.clone()),
+            arena: Arc::new(self.arena.clone()),
+            clock: Arc::new(ManualClock::new().auto_advance(Duration::from_secs(600))),
+            limits: Limits::default(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// The process dies and another opens the workspace; the editor lives on.
+    pub(super) async fn restart(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+        self.store = self.store.reopen();
+        self.running = Some(start(Arc::new(self.world())).await.unwrap());
+    }
+
+    fn handle(&self) -> EngineHandle {
+        self.running.as_ref().unwrap().handle.clone()
+    }
+
+    /// The only task as the desk shows it.
+    pub(super) fn seen(&self) -> Arc<Dossier> {
+        self.handle().desk().tasks[0].clone()
+    }
+
+    /// What a command finds at a place, each time it runs.
+    pub(super) fn sees_at(&self, command: &str, path: &WorkspacePath) -> Arc<Mutex<Vec<String>>> {
+        let (seen, path) = (Arc::<Mutex<Vec<String>>>::default(), path.clone());
+        let kept = seen.clone();
+        self.arena.on(command, move |_, tree| {
+            let text = tree.get(&path).map(|entry| entry.text().to_owned()).unwrap_or_default();
+            kept.lock().unwrap().push(text);
+            Ok(Answer::exit(0, "fine\n"))
+        });
+        seen
+    }
+
+    /// `tools/<name>` makes these files.
+    pub(super) fn makes(&self, name: &str, paths: Vec<WorkspacePath>) {
+        self.arena.on(&format!("tools/{name}"), move |_, _| {
+            let answer = Answer::exit(0, "made\n");
+            Ok(paths.iter().fold(answer, |answer, path| answer.writes(path.clone(), "made\n")))
+        });
+    }
+
+    /// What it finds in the list.
+    pub(super) fn sees(&self, command: &str) -> Arc<Mutex<Vec<String>>> {
+        self.sees_at(command, &at())
+    }
+
     /// `tools/<name>` puts one word of the list in place of another, after the person has saved that text.
-    fn replaces(&self, name: &str, from: &'static str, to: &'static str, saved: Option<&'static str>) {
+    pub(super) fn replaces(&self, name: &str, from: &'static str, to: &'static str, saved: Option<&'static str>) {
         let disk = self.workspace.clone();
         self.arena.on(&format!("tools/{name}"), move |_, tree| {
             let text = tree.get(&at()).map(|entry| entry.text().replace(from, to)).unwrap_or_default();
@@ -85,13 +138,22 @@ impl Hands {
         });
     }
 
-    async fn act(&self, action: Action) {
-        let person = Actor { user: "ada".to_owned(), client: "terminal".to_owned() };
-        self.running.handle.act(person, action).await.unwrap();
+    pub(super) async fn act(&self, action: Action) {
+        self.ask(action).await.unwrap();
+    }
+
+    pub(super) async fn ask(&self, action: Action) -> Result<Reply, Refusal> {
+        self.asking(action).await
+    }
+
+    /// The same as a future of its own.
+    pub(super) fn asking(&self, action: Action) -> impl Future<Output = Result<Reply, Refusal>> + use<> {
+        let (handle, person) = (self.handle(), Actor { user: "ada".to_owned(), client: "terminal".to_owned() });
+        async move { handle.act(person, action).await }
     }
 
     /// Approves and runs, allowing each command, until the task is as wanted.
-    async fn run(&self, upto: Option<&str>, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
+    pub(super) async fn run(&self, upto: Option<&str>, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
         let task = Which::TheOnlyOne;
         let seen = self.until(|seen| seen.page.is_some()).await;
         let revision = seen.page.as_ref().unwrap().revision.clone();
@@ -100,8 +162,8 @@ impl Hands {
         self.until(wanted).await
     }
 
-    async fn until(&self, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
-        let mut desks = self.running.handle.desks();
+    pub(super) async fn until(&self, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
+        let mut desks = self.handle().desks();
         let waiting = async {
             loop {
                 let seen = desks.borrow_and_update().tasks.first().cloned().unwrap();
@@ -118,7 +180,7 @@ impl Hands {
         };
         let came = tokio::time::timeout(Duration::from_secs(20), waiting).await;
         came.unwrap_or_else(|_| {
-            let desk = self.running.handle.desk();
+            let desk = self.handle().desk();
             panic!(
                 "nothing goes on: {:?}",
                 desk.tasks.iter().map(|seen| (&seen.state, &seen.steps)).collect::<Vec<_>>()
@@ -126,27 +188,27 @@ impl Hands {
         })
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.workspace.entry(&at()).text().to_owned()
     }
 }
 
 /// For plans without a model.
-fn silent() -> Script {
+pub(super) fn silent() -> Script {
     Script::by(|_, _| Turn::text(""))
 }
 
-fn hunks(seen: &Dossier) -> Vec<(String, HunkState)> {
+pub(super) fn hunks(seen: &Dossier) -> Vec<(String, HunkState)> {
     let change = |old: &str, new: &str| format!("{}→{}", old.trim(), new.trim());
     seen.hunks.iter().map(|hunk| (change(&hunk.old, &hunk.new), hunk.state)).collect()
 }
 
-fn reviewable(seen: &Dossier) -> bool {
+pub(super) fn reviewable(seen: &Dossier) -> bool {
     seen.state == TaskState::AwaitingReview
 }
 
-const RAISE: &str = "- run: `tools/raise`\n- write: `src/**`\n- effect: repeatable\n";
-const LOWER: &str = "- run: `tools/lower`\n- write: `src/**`\n- effect: repeatable\n";
+pub(super) const RAISE: &str = "- run: `tools/raise`\n- write: `src/**`\n- effect: repeatable\n";
+pub(super) const LOWER: &str = "- run: `tools/lower`\n- write: `src/**`\n- effect: repeatable\n";
 
 #[tokio::test]
 async fn a_save_during_a_command_is_no_part_of_its_hunks() {

@@ -4,5 +4,7 @@
 mod hands;
 mod lapsed;
 mod mortal;
+mod offers;
+mod open;
 mod scene;
 mod twin;

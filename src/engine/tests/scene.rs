@@ -16,11 +16,11 @@ use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
 use crate::testing::clock::ManualClock;
 use crate::testing::memory_arena::{Answer, MemoryArena};
+use crate::testing::memory_documents::MemoryDocuments;
 use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::projection::projection;
 use crate::testing::script::{Script, Turn};
-use crate::workspace::NoDocuments;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -262,7 +262,7 @@ impl Scene {
             store: Arc::new(self.store.clone()),
             workspace: Arc::new(Mortal(self.workspace.clone(), life.clone())),
             disk: Arc::new(Mortal(self.workspace.clone(), life.clone())),
-            documents: Arc::new(NoDocuments),
+            documents: Arc::new(MemoryDocuments::new()),
             syntax: Arc::new(Versioned(TreeSitter::with_index(index), self.grammar)),
             model: Arc::new(Mortal(self.model.clone(), life.clone())),
             arena: Arc::new(Mortal(self.arena.clone(), life.clone())),

@@ -7,8 +7,9 @@
 use super::hunks::{Placed, placed};
 use super::offers::{self, Offer};
 use super::{SOURCE, Texts, comment, tasks, words};
-use crate::desk::{Desk, Dossier};
+use crate::desk::{Desk, Dossier, ItemView};
 use crate::domain::ids::WorkspacePath;
+use crate::domain::plan::small;
 use crate::domain::text::Encoding;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -30,11 +31,13 @@ pub struct Here<'a> {
     pub asked: bool,
     /// What the client shows there, from everybody.
     pub problems: &'a [Diagnostic],
+    /// The item there, where it is known.
+    pub item: Option<&'a ItemView>,
 }
 
 impl Here<'_> {
     /// 0-based first and last line; a selection that ends where a line begins does not reach into it.
-    fn lines(&self) -> (u32, u32) {
+    pub fn lines(&self) -> (u32, u32) {
         let Range { start, end } = self.range;
         let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
         (start.line, last.max(start.line))
@@ -98,20 +101,23 @@ fn new_work(texts: &dyn Texts, here: &Here<'_>, (first, last): (u32, u32)) -> Ve
     }
     let theirs = here.problems.iter().filter(|problem| problem.source.as_deref() != Some(SOURCE));
     for problem in theirs.take(PROBLEMS) {
-        let title = format!("fix this problem: {} ({})", words::title(&problem.message), contract(path));
+        let title = format!("fix this problem: {}; {}", words::title(&problem.message), contract(path, None));
         let offer = Offer::new("fixProblem", title, problem_arguments(path, problem));
         offers.extend(offer.map(|offer| Offer { fixes: Some(problem.clone()), ..offer }));
     }
     let place = json!({"path": path, "line": first + 1, "last": last + 1});
     offers.extend(Offer::new("plan", "plan change…", place.clone()));
-    offers.extend(Offer::new("changeItem", format!("change this item… ({})", contract(path)), place.clone()));
+    offers.extend(Offer::new("changeItem", format!("{}…", contract(path, here.item)), place.clone()));
     offers.extend(Offer::new("ask", "ask…", place));
     offers.iter().map(Offer::to_action).collect()
 }
 
-/// The whole contract of a small task: one confirmation approves and runs it.
-fn contract(path: &WorkspacePath) -> String {
-    format!("one step, approved and run by this; writes only {}", path.file_name())
+/// The whole contract of a small task, which one confirmation approves and runs; as much of it as is known here.
+fn contract(path: &WorkspacePath, item: Option<&ItemView>) -> String {
+    match item {
+        Some(item) => small::contract(item.symbol.as_deref(), path, item.check.as_deref()),
+        None => format!("change {path} (writes only that file; checked as the project is)"),
+    }
 }
 
 fn problem_arguments(path: &WorkspacePath, problem: &Diagnostic) -> Value {

@@ -9,6 +9,7 @@ mod board;
 pub mod comment;
 pub mod glue;
 pub mod hunks;
+pub mod items;
 pub mod menu;
 pub mod offers;
 pub mod progress;
@@ -17,6 +18,11 @@ pub mod sheets;
 pub mod tasks;
 pub mod walk;
 pub mod words;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
 
 pub use run::run;
 pub use sheets::Section;
@@ -39,6 +45,7 @@ pub struct Views {
     sheets: Mutex<Sheets>,
     tokens: Mutex<HashMap<NumberOrString, TaskId>>,
     wake: Notify,
+    items: items::Items,
 }
 
 impl Views {

@@ -64,9 +64,7 @@ pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
     if let Some(line) = tasks::unfinished(&first) {
         session.client().log(line);
     }
-    let opened = session.documents().paths();
     show.desk(first);
-    show.documents(opened.into_iter().map(|path| (path, true)).collect());
     let mut shown = Instant::now();
     loop {
         let next_desk = async {

@@ -1,0 +1,300 @@
+//! Hunks of a task with what the text of the moment says of them, kept by file.
+//!
+//! Invariant: a file is looked at again only when something was told of it, or of all; a keystroke in one of five
+//! hundred changed files costs one look. While git is in the middle of a checkout nobody looks: what stands then is
+//! nobody's wish. Absent: how text and hunks are compared (`sight`).
+
+use super::case::Case;
+use super::owner::Owner;
+use super::sight::{self, Seen, Sight};
+use super::world::World;
+use crate::desk::ReviewHunk;
+use crate::domain::change::{Decision, FileChange, Hunk, HunkKind, HunkState};
+use crate::domain::ids::*;
+use crate::domain::task::event::Verdict;
+use crate::domain::task::state::{Decided, Task};
+use crate::ports::{Clock, DocumentEvent, Documents};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Lines shown before and after a hunk.
+const CONTEXT: usize = 3;
+
+/// How long after git was seen at work somebody looks again.
+const SECOND_LOOK: Duration = Duration::from_millis(250);
+
+/// What is told of documents within this time is one report: nobody reads a list of hunks at the speed of typing.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// What must be looked at again.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Stale {
+    all: bool,
+    paths: BTreeSet<WorkspacePath>,
+    /// Nothing of the text, but what is said beside it.
+    words: bool,
+}
+
+impl Stale {
+    /// All files.
+    pub fn all() -> Self {
+        Stale { all: true, ..Stale::default() }
+    }
+
+    /// These files.
+    pub fn paths(paths: impl IntoIterator<Item = WorkspacePath>) -> Self {
+        Stale { paths: paths.into_iter().collect(), ..Stale::default() }
+    }
+
+    /// Decisions and verdicts.
+    pub fn words() -> Self {
+        Stale { words: true, ..Stale::default() }
+    }
+
+    /// Both.
+    pub fn add(&mut self, other: Stale) {
+        self.all |= other.all;
+        self.words |= other.words;
+        self.paths.extend(other.paths);
+    }
+
+    fn is_fresh(&self) -> bool {
+        !self.all && !self.words && self.paths.is_empty()
+    }
+}
+
+/// One file as it was looked at last.
+#[derive(Debug, Default)]
+pub struct Looked {
+    /// What it was looked at for: the change in force first, then those that hold accepted hunks besides.
+    changes: Vec<Arc<FileChange>>,
+    hunks: Vec<ReviewHunk>,
+}
+
+impl Owner {
+    /// Derives the hunks of a task again, as far as anything may have changed them.
+    pub(super) async fn refresh_hunks(&mut self, id: &TaskId) {
+        let world = self.world.clone();
+        let Some(case) = self.cases.get_mut(id) else { return };
+        if case.stale.is_fresh() {
+            return;
+        }
+        let mut wanted: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>> = BTreeMap::new();
+        for change in case.changes.iter() {
+            wanted.entry(change.path.clone()).or_default().push(change.clone());
+        }
+        let known = |path: &WorkspacePath, changes: &[Arc<FileChange>]| {
+            let looked = case.looked.get(path).filter(|looked| same(&looked.changes, changes));
+            looked.is_some() && !case.stale.all && !case.stale.paths.contains(path)
+        };
+        let missing: Vec<WorkspacePath> =
+            wanted.iter().filter(|(path, changes)| !known(path, changes)).map(|(path, _)| path.clone()).collect();
+        // The first look is better than none.
+        if !missing.is_empty() && !case.looked.is_empty() && world.disk.moving().await {
+            self.look_again();
+            return;
+        }
+        let Some(case) = self.cases.get_mut(id) else { return };
+        case.stale = Stale::default();
+        case.looked.retain(|path, _| wanted.contains_key(path));
+        for path in missing {
+            let changes = wanted.remove(&path).unwrap_or_default();
+            let hunks = look(&world, case, &changes).await;
+            case.looked.insert(path, Looked { changes, hunks });
+        }
+        let task = case.task.clone();
+        let mut hunks = Vec::new();
+        for looked in case.looked.values_mut() {
+            looked.hunks.iter_mut().for_each(|hunk| reword(hunk, &task));
+            hunks.extend(looked.hunks.iter().filter(|hunk| stays(hunk, &looked.changes)).cloned());
+        }
+        case.hunks = Arc::new(hunks);
+    }
+
+    /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
+    pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
+        for path in paths {
+            self.watched.remove(path);
+        }
+        for id in self.order.clone() {
+            let Some(case) = self.cases.get_mut(&id) else { continue };
+            let own: Vec<WorkspacePath> =
+                paths.iter().filter(|path| case.changes.iter().any(|change| &change.path == *path)).cloned().collect();
+            if own.is_empty() {
+                continue;
+            }
+            let pending = case.pending();
+            case.stale.add(Stale::paths(own));
+            self.refresh_hunks(&id).await;
+            if self.cases.get(&id).is_some_and(|case| case.pending() < pending) {
+                self.advance(&id).await;
+            }
+        }
+    }
+
+    /// Has the documents carry the spots of what is proposed for them.
+    pub(super) fn watch_documents(&mut self) {
+        let open: BTreeSet<WorkspacePath> = self.world.documents.paths().into_iter().collect();
+        self.watched.retain(|path, _| open.contains(path));
+        for path in open {
+            let of_tasks = self.order.iter().filter_map(|id| self.cases.get(id)).filter(|case| !case.task.is_over());
+            let changes: Vec<Arc<FileChange>> =
+                of_tasks.flat_map(|case| case.changes.iter()).filter(|change| change.path == path).cloned().collect();
+            if self.watched.get(&path).is_none_or(|watched| !same(watched, &changes)) {
+                self.world.documents.watch(&path, &changes);
+                self.watched.insert(path, changes);
+            }
+        }
+    }
+
+    fn look_again(&mut self) {
+        let due = self.world.clock.now().0.saturating_add(i64::try_from(SECOND_LOOK.as_millis()).unwrap_or(0));
+        self.wake_at(Time(due));
+    }
+}
+
+/// Tells of documents that changed, in reports of a moment each.
+pub(super) fn follow(
+    documents: &dyn Documents,
+    clock: Arc<dyn Clock>,
+    tell: impl Fn(Vec<WorkspacePath>) -> bool + Send + 'static,
+) {
+    let (told, mut events) = mpsc::unbounded_channel::<WorkspacePath>();
+    documents.listen(Arc::new(move |_, event: &DocumentEvent| {
+        let path = event.path();
+        // What stands in a task's own pages is read when somebody acts on it.
+        if !path.as_str().starts_with(".planwright/") {
+            let _engine_gone = told.send(path.clone());
+        }
+    }));
+    tokio::spawn(async move {
+        while let Some(first) = events.recv().await {
+            clock.sleep(QUIET).await;
+            let mut paths = BTreeSet::from([first]);
+            while let Ok(more) = events.try_recv() {
+                paths.insert(more);
+            }
+            if !tell(paths.into_iter().collect()) {
+                return;
+            }
+        }
+    });
+}
+
+fn same(some: &[Arc<FileChange>], others: &[Arc<FileChange>]) -> bool {
+    some.len() == others.len() && some.iter().zip(others).all(|(one, other)| Arc::ptr_eq(one, other))
+}
+
+/// One file's hunks: those of the change in force, and accepted ones of changes no longer in force. Those are judged by
+/// their own change; the one in force was made for a text that has them already.
+async fn look(world: &World, case: &Case, changes: &[Arc<FileChange>]) -> Vec<ReviewHunk> {
+    let mut hunks: Vec<ReviewHunk> = Vec::new();
+    for change in changes {
+        // A file that cannot be read any more shows its hunks as touched by what the reader says.
+        let sight = sight::see(world, change).await.unwrap_or_else(|_| Sight::of_nothing(change));
+        for hunk in review_hunks(&case.task, change, &sight) {
+            if !hunks.iter().any(|listed| listed.id == hunk.id) {
+                hunks.push(hunk);
+            }
+        }
+    }
+    hunks
+}
+
+/// A hunk of a change no longer in force is shown as long as it was accepted and its text stands.
+fn stays(hunk: &ReviewHunk, changes: &[Arc<FileChange>]) -> bool {
+    let in_force = changes.first().is_some_and(|change| change.hunk(&hunk.id).is_some());
+    in_force || (hunk.state == HunkState::Accepted && matches!(hunk.decision, Some((Decision::Accept, _))))
+}
+
+/// A file's hunks with what its text says of them.
+fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHunk> {
+    let here = sight.current.text();
+    let seen = sight.hunks.iter().filter_map(|Seen { standing, on_disk }| {
+        let hunk = change.hunk(&standing.id)?;
+        let (old, new) = (change.old_text(hunk).to_owned(), change.new_text(hunk).to_owned());
+        let shown = ContentHash::of(format!("{old}\0{new}"));
+        let mut seen = ReviewHunk {
+            id: hunk.id.clone(),
+            step: hunk.author.clone(),
+            path: change.path.clone(),
+            kind: kind(hunk).to_owned(),
+            line: line_at(here, standing.range.start),
+            context: around(here, &standing.range),
+            touching: standing.touching.clone(),
+            state: standing.state,
+            on_disk: *on_disk,
+            pending: false,
+            decision: None,
+            flags: hunk.flags.clone(),
+            verdict: String::new(),
+            old,
+            new,
+            shown,
+        };
+        reword(&mut seen, task);
+        Some(seen)
+    });
+    seen.collect()
+}
+
+/// What is said of a hunk beside its text.
+fn reword(hunk: &mut ReviewHunk, task: &Task) {
+    let decided = task.decisions.get(&hunk.id);
+    hunk.pending = is_pending(hunk.state, hunk.on_disk, decided);
+    hunk.decision = decided.map(|decided| (decided.decision.clone(), decided.by.clone()));
+    hunk.verdict = verdict(task, &hunk.step);
+}
+
+fn kind(hunk: &Hunk) -> &'static str {
+    match hunk.kind {
+        HunkKind::Lines { .. } => "lines",
+        HunkKind::Create => "create",
+        HunkKind::Delete => "delete",
+        HunkKind::Mode => "mode",
+    }
+}
+
+/// Invariant 6: open or touched and not rejected, accepted and not on disk. What was rejected and taken out again waits
+/// for the disk, too.
+fn is_pending(state: HunkState, on_disk: bool, decided: Option<&Decided>) -> bool {
+    let rejected = decided.is_some_and(|decided| matches!(decided.decision, Decision::Reject(_)));
+    match state {
+        HunkState::Open => !rejected || !on_disk,
+        HunkState::Touched => !rejected,
+        HunkState::Accepted => !on_disk,
+    }
+}
+
+fn line_at(text: &str, byte: usize) -> u32 {
+    let lines = text.get(..byte).map_or(0, |head| head.matches('\n').count());
+    u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
+    let head = text.get(..range.start).unwrap_or_default();
+    let tail = text.get(range.end..).unwrap_or_default();
+    // Only the lines shown are walked: a file has many hunks and many lines.
+    let whole = head.strip_suffix('\n').unwrap_or(head);
+    let from = whole.rmatch_indices('\n').nth(CONTEXT - 1).map_or(0, |(at, _)| at + 1);
+    (head.get(from..).unwrap_or_default().to_owned(), tail.split_inclusive('\n').take(CONTEXT).collect())
+}
+
+/// What the verifier says of a step's work, in a few words.
+fn verdict(task: &Task, step: &StepId) -> String {
+    let own = task.judgements.iter().filter(|judgement| judgement.work == Work::Step(step.clone()));
+    let all: Vec<String> = own
+        .map(|judgement| {
+            let how = judgement.rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
+            let check = super::checks::name(&judgement.check);
+            match &judgement.verdict {
+                Verdict::Passed => format!("{check} passes{how}"),
+                Verdict::Failed { why } => format!("{check} fails{how}: {why}"),
+                Verdict::NotJudged { why } => format!("{check} not judged{how}: {why}"),
+            }
+        })
+        .collect();
+    if all.is_empty() { "not judged".to_owned() } else { all.join("; ") }
+}

@@ -1,0 +1,107 @@
+//! What the text of the moment says about one change: the open document's, else the disk's.
+//!
+//! Invariant: the states belong to the text that they come with. The removal of a file and its bits are matters of the
+//! disk, whoever has the file open; everything else in an open document is the document's. Absent: decisions.
+
+use super::buffered::{self, Buffered};
+use super::world::World;
+use crate::domain::change::{Entry, FileChange, Hunk, HunkKind, HunkStanding, HunkState, spot};
+use crate::domain::ids::WorkspacePath;
+use crate::ports::ReadRefusal;
+
+/// A change in the text of the moment.
+pub(super) struct Sight {
+    /// What the user has.
+    pub current: Entry,
+    /// What stands on disk.
+    pub disk: Entry,
+    /// The name of the document that an editor has open, if one has.
+    pub open: Option<WorkspacePath>,
+    /// In the order of the change's hunks.
+    pub hunks: Vec<Seen>,
+}
+
+/// One hunk.
+pub(super) struct Seen {
+    /// What the user's text says.
+    pub standing: HunkStanding,
+    /// The disk says so too.
+    pub on_disk: bool,
+}
+
+/// Whether a decision on this hunk is carried out in an open document, and not on disk.
+pub(super) fn is_text(hunk: &Hunk) -> bool {
+    match hunk.kind {
+        HunkKind::Lines { .. } | HunkKind::Create => true,
+        HunkKind::Delete | HunkKind::Mode => false,
+    }
+}
+
+/// Looks.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) async fn see(world: &World, change: &FileChange) -> Result<Sight, ReadRefusal> {
+    let disk = world.disk.read(&change.path).await?;
+    let found = Buffered::find(world.disk.as_ref(), world.documents.as_ref(), &change.path).await;
+    let Some((path, document)) = found else {
+        let seen = |standing| Seen { standing, on_disk: true };
+        let hunks = spot::derive(change, &disk).into_iter().map(seen).collect();
+        return Ok(Sight { current: disk.clone(), disk, open: None, hunks });
+    };
+    // The document's own spots tell equal lines apart. They are of no use for a text that differs from what it has open
+    // (a mark at the file's head), or for a link to it.
+    let carried = world.documents.standings(change);
+    let document = carried.as_ref().map_or(document, |carried| carried.document.clone());
+    let current = buffered::entry(&document, &disk);
+    let carried = carried.filter(|carried| *carried.document.text == *current.text()).map(|carried| carried.hunks);
+    let derived = spot::derive(change, &current);
+    let saved = current.text() == disk.text() && (current == Entry::Absent) == (disk == Entry::Absent);
+    let on_disk = if saved { None } else { Some(spot::derive(change, &disk)) };
+    let whole = 0..current.text().len();
+    let mut hunks = Vec::with_capacity(change.hunks.len());
+    for (at, (hunk, derived)) in change.hunks.iter().zip(derived).enumerate() {
+        let disks = || on_disk.as_ref().and_then(|all| all.get(at)).cloned();
+        hunks.push(match hunk.kind {
+            HunkKind::Lines { .. } => {
+                let carried = carried.as_ref().and_then(|all| all.iter().find(|one| one.id == hunk.id)).cloned();
+                let standing = carried.unwrap_or(derived);
+                let on_disk = disks().is_none_or(|disk| disk.state == standing.state);
+                Seen { standing, on_disk }
+            }
+            HunkKind::Create => {
+                Seen { on_disk: disks().is_none_or(|disk| disk.state == derived.state), standing: derived }
+            }
+            HunkKind::Delete | HunkKind::Mode => {
+                let standing = disks().map_or(derived, |disk| HunkStanding { range: whole.clone(), ..disk });
+                Seen { standing, on_disk: true }
+            }
+        });
+    }
+    Ok(Sight { current, disk, open: Some(path), hunks })
+}
+
+impl Sight {
+    /// Nothing is unsaved.
+    pub(super) fn is_clean(&self) -> bool {
+        self.current.text() == self.disk.text()
+    }
+
+    /// The hunks' standings.
+    pub(super) fn standings(&self) -> Vec<HunkStanding> {
+        self.hunks.iter().map(|seen| seen.standing.clone()).collect()
+    }
+
+    /// What a file that cannot be read is seen as: its hunks are touched, or made by its absence.
+    pub(super) fn of_nothing(change: &FileChange) -> Sight {
+        let seen = |standing| Seen { standing, on_disk: true };
+        let hunks = spot::derive(change, &Entry::Absent).into_iter().map(seen).collect();
+        Sight { current: Entry::Absent, disk: Entry::Absent, open: None, hunks }
+    }
+
+    /// Whether a hunk's new text is on disk, whatever the editor shows.
+    pub(super) fn disk_has(&self, change: &FileChange, hunk: &Hunk) -> bool {
+        let found = spot::derive(change, &self.disk).into_iter().find(|standing| standing.id == hunk.id);
+        found.is_some_and(|standing| standing.state == HunkState::Accepted)
+    }
+}

@@ -1,0 +1,261 @@
+//! Decisions and states while an editor has the file open, saved or not, honest or not.
+
+use super::hands::{Hands, LIST, LOWER, RAISE, at, file, hunks, plan, reviewable, silent};
+use crate::desk::Dossier;
+use crate::domain::change::HunkState;
+use crate::domain::ids::{HunkId, WorkspacePath};
+use crate::domain::task::action::*;
+use crate::domain::task::event::Ending;
+use crate::domain::task::standing::TaskState;
+use crate::testing::memory_documents::Manner;
+
+/// One hunk at the head of the list and one at its end, in one file.
+async fn two() -> Hands {
+    let hands = Hands::new(plan(&[("raise", RAISE), ("lower", LOWER)]), silent()).await;
+    hands.replaces("raise", "one", "1", None);
+    hands.replaces("lower", "three", "3", None);
+    hands
+}
+
+/// The same, reviewable, with the file open and as it is on disk.
+async fn opened() -> Hands {
+    let hands = two().await;
+    hands.documents.show(&at(), LIST);
+    hands.run(None, reviewable).await;
+    hands
+}
+
+fn accept(target: Target) -> Action {
+    Action::Accept { task: Which::TheOnlyOne, target }
+}
+
+fn reject(target: Target) -> Action {
+    Action::Reject { task: Which::TheOnlyOne, target, reason: None }
+}
+
+fn undo(target: Target) -> Action {
+    Action::Undo { task: Which::TheOnlyOne, target }
+}
+
+fn ids(seen: &Dossier) -> Vec<HunkId> {
+    seen.hunks.iter().map(|hunk| hunk.id.clone()).collect()
+}
+
+/// Each hunk: what it does, how it stands, what waits.
+fn rows(seen: &Dossier) -> String {
+    let row = |(hunk, (words, state)): (&crate::desk::ReviewHunk, (String, HunkState))| {
+        let saved = if hunk.on_disk { "" } else { " unsaved" };
+        let pending = if hunk.pending { " pending" } else { "" };
+        format!("{words} {state:?}{saved}{pending}")
+    };
+    seen.hunks.iter().zip(hunks(seen)).map(row).collect::<Vec<_>>().join("; ")
+}
+
+impl Hands {
+    fn buffer(&self) -> String {
+        self.documents.text(&at()).unwrap()
+    }
+
+    /// The user saves: the disk has what the editor has.
+    fn saves(&self) {
+        self.workspace.change_behind(&at(), file(&self.buffer()));
+        self.documents.saved(&at());
+    }
+
+    /// Comes back when the hunks stand so.
+    async fn until_rows(&self, wanted: &str) {
+        self.until(|seen| rows(seen) == wanted).await;
+    }
+}
+
+#[tokio::test]
+async fn accepting_changes_the_document_and_not_the_disk_until_it_is_saved() {
+    let hands = opened().await;
+    hands.act(accept(Target::All)).await;
+    assert_eq!(hands.buffer(), LIST.replace("one", "1").replace("three", "3"));
+    assert_eq!((hands.text(), hands.workspace.writes().len()), (LIST.to_owned(), 0));
+    hands.until_rows("one→1 Accepted unsaved pending; three→3 Accepted unsaved pending").await;
+    hands.saves();
+    let seen = hands.until(|seen| seen.task.is_over()).await;
+    assert_eq!(seen.state, TaskState::Done { ending: Ending::Verified });
+}
+
+#[tokio::test]
+async fn accepted_and_closed_unsaved_is_pending_again() {
+    let hands = opened().await;
+    hands.act(accept(Target::All)).await;
+    hands.documents.close(&at());
+    hands.until_rows("one→1 Open pending; three→3 Open pending").await;
+    hands.act(accept(Target::All)).await;
+    assert_eq!(hands.text(), LIST.replace("one", "1").replace("three", "3"));
+    hands.until(|seen| seen.task.is_over()).await;
+}
+
+#[tokio::test]
+async fn undo_and_redo_in_the_editor_reopen_and_accept() {
+    let hands = opened().await;
+    let first = ids(&hands.seen())[0].clone();
+    hands.act(accept(Target::Hunks(vec![first]))).await;
+    let accepted = hands.buffer();
+    hands.documents.show(&at(), LIST);
+    hands.until_rows("one→1 Open pending; three→3 Open pending").await;
+    hands.documents.show(&at(), &accepted);
+    hands.until_rows("one→1 Accepted unsaved pending; three→3 Open pending").await;
+}
+
+#[tokio::test]
+async fn a_decision_is_taken_back_in_the_document() {
+    let hands = opened().await;
+    let first = ids(&hands.seen())[0].clone();
+    hands.act(accept(Target::Hunks(vec![first.clone()]))).await;
+    hands.saves();
+    hands.until_rows("one→1 Accepted; three→3 Open pending").await;
+    hands.act(undo(Target::Hunks(vec![first]))).await;
+    assert_eq!((hands.buffer(), hands.text()), (LIST.to_owned(), LIST.replace("one", "1")));
+    hands.until_rows("one→1 Open unsaved pending; three→3 Open pending").await;
+}
+
+#[tokio::test]
+async fn a_rejected_hunk_that_was_accepted_and_saved_waits_for_the_disk() {
+    let hands = opened().await;
+    let first = ids(&hands.seen())[0].clone();
+    hands.act(accept(Target::Hunks(vec![first.clone()]))).await;
+    hands.saves();
+    hands.until_rows("one→1 Accepted; three→3 Open pending").await;
+    hands.act(reject(Target::Hunks(vec![first]))).await;
+    hands.until_rows("one→1 Open unsaved pending; three→3 Open pending").await;
+    // "All" means what waits for a decision, and not what waits to be saved.
+    hands.act(accept(Target::All)).await;
+    assert_eq!(hands.buffer(), LIST.replace("three", "3"));
+    hands.saves();
+    hands.until(|seen| seen.task.is_over()).await;
+    assert_eq!(hands.text(), LIST.replace("three", "3"));
+}
+
+#[tokio::test]
+async fn an_editor_that_lies_loses_and_doubles_nothing() {
+    for (manner, said, state) in [
+        (Manner::SaysSo, "does not show the edit", "one→1 Open pending; three→3 Open pending"),
+        (Manner::Refuses, "did not apply the edit", "one→1 Open pending; three→3 Open pending"),
+        (Manner::Misapplies, "in another way", "one→1 Open pending; three→3 Open pending"),
+        (Manner::Closes, "no longer open", "one→1 Open pending; three→3 Open pending"),
+    ] {
+        let hands = opened().await;
+        hands.documents.behave([manner]);
+        let refusal = hands.ask(accept(Target::All)).await.unwrap_err();
+        assert!(refusal.message.contains(said), "{manner:?}: {refusal:?}");
+        hands.until_rows(state).await;
+        assert_eq!(hands.text(), LIST, "{manner:?}");
+    }
+}
+
+#[tokio::test]
+async fn two_quick_decisions_are_carried_out_one_after_the_other() {
+    let hands = opened().await;
+    let all = ids(&hands.seen());
+    let one = |at: usize| hands.ask(accept(Target::Hunks(vec![all[at].clone()])));
+    let (first, second) = tokio::join!(one(0), one(1));
+    assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
+    assert_eq!(hands.buffer(), LIST.replace("one", "1").replace("three", "3"));
+    assert_eq!(hands.documents.orders().len(), 2);
+}
+
+#[tokio::test]
+async fn a_stale_document_is_pending_again_and_nothing_is_doubled() {
+    let hands = two().await;
+    hands.run(None, reviewable).await;
+    let first = ids(&hands.seen())[0].clone();
+    hands.act(accept(Target::Hunks(vec![first.clone()]))).await;
+    assert_eq!(hands.text(), LIST.replace("one", "1"));
+    hands.documents.show(&at(), LIST);
+    hands.until_rows("one→1 Open unsaved pending; three→3 Open pending").await;
+    hands.act(accept(Target::Hunks(vec![first]))).await;
+    assert_eq!((hands.buffer(), hands.text()), (LIST.replace("one", "1"), LIST.replace("one", "1")));
+    hands.until_rows("one→1 Accepted; three→3 Open pending").await;
+}
+
+#[tokio::test]
+async fn steps_and_checks_work_on_the_text_that_is_not_saved() {
+    let checked = format!("{RAISE}- check: `tools/check`\n");
+    let hands = Hands::new(plan(&[("raise", &checked)]), silent()).await;
+    let typed = LIST.replace("b\n", "beta\n");
+    hands.documents.show(&at(), &typed);
+    hands.replaces("raise", "one", "1", None);
+    let seen_by_check = hands.sees("tools/check");
+    hands.run(None, reviewable).await;
+    assert_eq!(*seen_by_check.lock().unwrap(), [typed.replace("one", "1")]);
+    assert_eq!(rows(&hands.seen()), "one→1 Open pending");
+    hands.act(accept(Target::All)).await;
+    assert_eq!((hands.buffer(), hands.text()), (typed.replace("one", "1"), LIST.to_owned()));
+}
+
+#[tokio::test]
+async fn a_document_beside_the_change_set_is_in_the_view() {
+    let checked = format!("{RAISE}- check: `tools/check`\n");
+    let hands = Hands::new(plan(&[("raise", &checked)]), silent()).await;
+    let beside = WorkspacePath::new("src/beside.txt").unwrap();
+    hands.workspace.change_behind(&beside, file("saved\n"));
+    hands.documents.show(&beside, "typed\n");
+    hands.replaces("raise", "one", "1", None);
+    let seen_by_check = hands.sees_at("tools/check", &beside);
+    hands.run(None, reviewable).await;
+    assert_eq!(*seen_by_check.lock().unwrap(), ["typed\n"]);
+    assert!(hands.seen().hunks.iter().all(|hunk| hunk.path == at()));
+}
+
+#[tokio::test]
+async fn documents_carry_the_spots_of_what_is_proposed_for_them() {
+    let hands = opened().await;
+    let seen = hands.seen();
+    let watched = hands.documents.watched(&at());
+    assert_eq!((watched.len(), seen.changes.len()), (1, 1));
+    assert!(std::sync::Arc::ptr_eq(&watched[0], &seen.changes[0]));
+}
+
+#[tokio::test]
+async fn while_git_changes_files_nothing_is_derived_and_nothing_decided() {
+    let hands = opened().await;
+    hands.workspace.set_moving(true);
+    let refusal = hands.ask(accept(Target::All)).await.unwrap_err();
+    assert!(refusal.message.contains("git is in the middle"), "{refusal:?}");
+    hands.documents.show(&at(), &LIST.replace("one", "1"));
+    tokio::task::yield_now().await;
+    assert_eq!(rows(&hands.seen()), "one→1 Open pending; three→3 Open pending");
+    hands.workspace.set_moving(false);
+    hands.until_rows("one→1 Accepted unsaved pending; three→3 Open pending").await;
+}
+
+#[tokio::test]
+async fn a_decision_cut_short_is_settled_by_the_text() {
+    for (manner, state) in [
+        (Manner::Silent, "one→1 Open pending; three→3 Open pending"),
+        (Manner::SilentlyDone, "one→1 Accepted unsaved pending; three→3 Accepted unsaved pending"),
+    ] {
+        let mut hands = opened().await;
+        hands.documents.behave([manner]);
+        let asked = tokio::spawn(hands.asking(accept(Target::All)));
+        hands.until(|seen| seen.task.in_flight().next().is_some()).await;
+        while hands.documents.orders().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        hands.restart().await;
+        asked.abort();
+        let seen = hands.seen();
+        assert_eq!(rows(&seen), state, "{manner:?}");
+        assert!(seen.task.in_flight().next().is_none(), "{manner:?}");
+        assert_eq!(hands.text(), LIST);
+    }
+}
+
+#[tokio::test]
+async fn a_keystroke_costs_a_look_at_one_file_of_many() {
+    let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+    let paths: Vec<WorkspacePath> = (0..40).map(|n| WorkspacePath::new(&format!("src/made{n}.txt")).unwrap()).collect();
+    hands.makes("raise", paths.clone());
+    hands.run(None, reviewable).await;
+    hands.workspace.take_reads();
+    hands.documents.show(&paths[7], "typed\n");
+    hands.until(|seen| seen.hunks.iter().any(|hunk| hunk.state == HunkState::Touched)).await;
+    let reads = hands.workspace.take_reads();
+    assert!(!reads.is_empty() && reads.iter().all(|path| path == &paths[7]), "{reads:?}");
+}
