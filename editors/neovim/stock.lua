@@ -11,11 +11,15 @@ vim.lsp.config('planwright', {
 })
 vim.lsp.enable('planwright')
 -- planwright writes its pages to disk; read them again as they change, unless you have edited them.
+local function reload()
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local page = vim.api.nvim_buf_is_loaded(buffer) and vim.api.nvim_buf_get_name(buffer):find('/.planwright/', 1, true)
+    if page and not vim.bo[buffer].modified then vim.cmd.checktime(buffer) end
+  end
+end
 vim.api.nvim_create_autocmd({ 'LspProgress', 'DiagnosticChanged' }, {
-  callback = vim.schedule_wrap(function()
-    for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-      local page = vim.api.nvim_buf_is_loaded(buffer) and vim.api.nvim_buf_get_name(buffer):find('/.planwright/', 1, true)
-      if page and not vim.bo[buffer].modified then vim.cmd.checktime(buffer) end
-    end
-  end),
+  callback = function() -- the page may be written a moment after the news of it
+    vim.schedule(reload)
+    vim.defer_fn(reload, 500)
+  end,
 })

@@ -35,9 +35,12 @@ vim.api.nvim_create_autocmd('LspAttach', {
 
 vim.api.nvim_create_autocmd({ 'LspProgress', 'DiagnosticChanged' }, {
   group = group,
-  callback = vim.schedule_wrap(function()
-    require('planwright.pages').reload()
-  end),
+  callback = function()
+    local reload = require('planwright.pages').reload
+    vim.schedule(reload)
+    -- The page may be written a moment after the news of it.
+    vim.defer_fn(reload, 500)
+  end,
 })
 
 if vim.g.planwright_enable ~= false then

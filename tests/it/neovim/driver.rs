@@ -191,7 +191,10 @@ impl Neovim {
     /// The text of a buffer, by the end of its file's name.
     #[track_caller]
     pub fn text(&self, name: &str) -> String {
-        self.lua(&format!("return T.text('{name}')")).as_str().unwrap_or_else(|| panic!("{name} is not open")).to_owned()
+        self.lua(&format!("return T.text('{name}')"))
+            .as_str()
+            .unwrap_or_else(|| panic!("{name} is not open"))
+            .to_owned()
     }
 
     /// Waits until a buffer has this text.

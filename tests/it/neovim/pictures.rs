@@ -103,7 +103,7 @@ fn the_job_in_pictures() {
     editor.until("#T.servers() == 1");
     editor.act("// agent:", "Agent: plan this comment");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
-    editor.until("T.text('task.md'):find('Keep three as the default', 1, true) ~= nil");
+    editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
     editor.ex("Planwright openPlan");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), '.plan.md')");
     editor.until("T.at('- edit:')");
@@ -115,6 +115,7 @@ fn the_job_in_pictures() {
     editor.lua("vim.diagnostic.config({ virtual_lines = false })");
     editor.until("#T.diagnostics('.plan.md') == 0 or not vim.bo.modified");
     editor.ex("Planwright approve");
+    editor.ex("Planwright run");
     editor.edit(FILE);
     editor.until("#T.drawn() > 8");
     editor.until("T.at('Client { base')");

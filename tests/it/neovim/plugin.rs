@@ -16,10 +16,11 @@ fn the_job_by_its_commands() {
     editor.ex("Planwright plan");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
     assert_eq!(editor.lua("return T.prompts"), json!(["Goal: "]));
-    editor.until("T.text('task.md'):find('Change what raise needs', 1, true) ~= nil");
+    editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
     editor.ex("Planwright openPlan");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), '.plan.md')");
     editor.ex("Planwright approve");
+    editor.ex("Planwright run");
 
     // Hunks are drawn, and keys decide.
     editor.edit(FILE);
@@ -101,6 +102,5 @@ fn its_health_is_told() {
     let said = said.as_str().unwrap();
     assert!(said.contains("planwright 0.1.0") && said.contains("running for"), "{said}");
     assert!(!said.contains("ERROR") && !said.contains("WARNING"), "{said}");
-    editor.ex("helptags ++t ALL");
     editor.leave("qa!");
 }

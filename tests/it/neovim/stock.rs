@@ -12,7 +12,7 @@ fn from_a_comment_to_the_disk() {
     // The goal: a comment. The page opens, and shows the plan when it is ready.
     editor.act("// agent:", "Agent: plan this comment");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
-    editor.until("T.text('task.md'):find('Change what raise needs', 1, true) ~= nil");
+    editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
     assert!(editor.is("not vim.bo.modified"), "{}", editor.state());
 
     // The plan: broken, mended, approved.
@@ -27,6 +27,7 @@ fn from_a_comment_to_the_disk() {
     editor.until_text(".plan.md", &sound);
     editor.ex("write");
     editor.act("# A plan", "Agent: approve r");
+    editor.lua("T.command('run', vim.empty_dict())");
 
     // The hunks: one accepted, one rejected, one undone and done again.
     editor.edit(FILE);
@@ -35,7 +36,9 @@ fn from_a_comment_to_the_disk() {
     editor.act("    1", "Agent: accept hunk");
     editor.until_text(FILE, &LIB.replace("    1\n", "    10\n"));
     editor.act("    2", "Agent: reject hunk");
-    let pending = |line: &str| format!("vim.iter(T.hunks('{FILE}')):any(function(h) return h.message:find('{line}', 1, true) ~= nil end)");
+    let pending = |line: &str| {
+        format!("vim.iter(T.hunks('{FILE}')):any(function(h) return h.message:find('{line}', 1, true) ~= nil end)")
+    };
     editor.until(&format!("not {}", pending("+     20")));
     editor.act("    3", "Agent: accept hunk");
     editor.until_text(FILE, &LIB.replace("    1\n", "    10\n").replace("    3\n", "    30\n"));
@@ -50,7 +53,9 @@ fn from_a_comment_to_the_disk() {
     editor.ex("write");
     let expected = LIB.replace("    1\n", "    10\n").replace("    3\n", "    30\n");
     assert_eq!(work.read(FILE), expected);
-    editor.until(&format!("vim.iter(T.hunks('{FILE}')):all(function(h) return h.message:find('save the file', 1, true) == nil end)"));
+    editor.until(&format!(
+        "vim.iter(T.hunks('{FILE}')):all(function(h) return h.message:find('save the file', 1, true) == nil end)"
+    ));
 
     // Nothing holds the editor back, and nothing was asked.
     assert_eq!(editor.lua("return T.prompts"), serde_json::json!([]), "{}", editor.state());

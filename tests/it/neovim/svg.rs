@@ -143,7 +143,11 @@ pub fn picture(screen: &str, columns: usize, name: &str) -> String {
             }
             if let Some(back) = back {
                 let height = CELL.1;
-                writeln!(out, "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{back}\"/>").unwrap();
+                writeln!(
+                    out,
+                    "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{back}\"/>"
+                )
+                .unwrap();
             }
             if text.trim().is_empty() {
                 continue;
