@@ -99,6 +99,12 @@ impl Spots {
                 self.held = whole;
             }
         }
+        // the whole text decides, whatever the edits seemed to be
+        for (side, state) in [(&change.after, HunkState::Accepted), (&change.before, HunkState::Open)] {
+            if side.text() == after && self.held.iter().any(|held| held.state != state) {
+                self.held = found(change, after);
+            }
+        }
         if self.broken() == 0 {
             return;
         }
@@ -258,7 +264,8 @@ fn carry(change: &FileChange, held: &mut [Held], text: &str, sent: &Replacement)
         }
         // more than one line is made anew, and who stands at its edges may be what came or went
         None if edit.spans_lines(text) => {
-            let lines = whole_lines(text, &edit.range);
+            let above = whole_lines(text, &(edit.range.start.saturating_sub(1)..edit.range.start)).start;
+            let lines = above..line_end(text, edit.range.end);
             let contains = |held: &Held| held.range.start <= edit.range.start && edit.range.end <= held.range.end;
             for held in held.iter_mut().filter(|held| !held.loose && (held.range.is_empty() || !contains(held))) {
                 if held.range.start <= lines.end && lines.start <= held.range.end {
@@ -423,6 +430,12 @@ fn whole_lines(text: &str, range: &Range<usize>) -> Range<usize> {
         None => range.end,
     };
     start..end
+}
+
+/// Behind the line that a byte stands in.
+fn line_end(text: &str, at: usize) -> usize {
+    let below = text.as_bytes().get(at..).unwrap_or(&[]);
+    below.iter().position(|byte| *byte == b'\n').map_or(text.len(), |found| at + found + 1)
 }
 
 /// Enough letters to be about something: no brace, no blank line.

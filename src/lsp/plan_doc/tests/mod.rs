@@ -6,6 +6,7 @@ mod completing;
 mod finding;
 mod placing;
 mod reading;
+mod serving;
 mod signing;
 
 use super::moment::Moment;
