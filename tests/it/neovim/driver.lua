@@ -38,11 +38,12 @@ function T.act(words)
   vim.lsp.buf.code_action()
 end
 
--- Puts the cursor on the first line that has these words. `false` = there is none.
+-- Puts the cursor on these words, where they stand first. `false` = there is none.
 function T.at(words)
   for n, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, true)) do
-    if line:find(words, 1, true) then
-      vim.api.nvim_win_set_cursor(0, { n, 0 })
+    local column = line:find(words, 1, true)
+    if column then
+      vim.api.nvim_win_set_cursor(0, { n, column - 1 })
       return true
     end
   end

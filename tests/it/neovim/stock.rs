@@ -25,7 +25,7 @@ fn from_a_comment_to_the_disk() {
     editor.until(
         "vim.iter(T.diagnostics('.plan.md')):any(function(line) return vim.startswith(line, '14 near-key') end)",
     );
-    editor.act("- eidt:", "edit");
+    editor.act("eidt", "edit");
     editor.until_text(".plan.md", &sound);
     editor.ex("write");
     editor.act("# A plan", "Agent: approve r");
