@@ -74,12 +74,13 @@ pub struct Looked {
 }
 
 impl Owner {
-    /// Derives the hunks of a task again, as far as anything may have changed them.
-    pub(super) async fn refresh_hunks(&mut self, id: &TaskId) {
+    /// Derives the hunks of a task again, as far as anything may have changed them. False where git is in the middle of
+    /// changing files: what is shown then is older than the files, and nothing may be begun or ended on its word.
+    pub(super) async fn refresh_hunks(&mut self, id: &TaskId) -> bool {
         let world = self.world.clone();
-        let Some(case) = self.cases.get_mut(id) else { return };
+        let Some(case) = self.cases.get_mut(id) else { return true };
         if case.stale.is_fresh() {
-            return;
+            return true;
         }
         let mut wanted: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>> = BTreeMap::new();
         for change in case.changes.iter() {
@@ -91,13 +92,16 @@ impl Owner {
         };
         let missing: Vec<WorkspacePath> =
             wanted.iter().filter(|(path, changes)| !known(path, changes)).map(|(path, _)| path.clone()).collect();
-        // The first look is better than none.
-        if !missing.is_empty() && !case.looked.is_empty() && world.disk.moving().await {
+        let moving = !missing.is_empty() && world.disk.moving().await;
+        if moving {
             self.look_again();
-            return;
         }
-        let Some(case) = self.cases.get_mut(id) else { return };
-        case.stale = Stale::default();
+        let Some(case) = self.cases.get_mut(id) else { return true };
+        // The first look is better than none, and not the last.
+        if moving && !case.looked.is_empty() {
+            return false;
+        }
+        case.stale = if moving { Stale::all() } else { Stale::default() };
         case.looked.retain(|path, _| wanted.contains_key(path));
         for path in missing {
             let changes = wanted.remove(&path).unwrap_or_default();
@@ -112,6 +116,7 @@ impl Owner {
             hunks.extend(looked.hunks.iter().filter(|hunk| stays(hunk, in_force)).cloned());
         }
         case.hunks = Arc::new(hunks);
+        !moving
     }
 
     /// Whether some task has hunks in one of these files.
