@@ -128,7 +128,7 @@ async fn findings_come_while_typing_and_a_mend_edits_this_version() {
     bench.editor.replace(FILE, at..at + 5, "policy");
     bench.shows(&[]).await;
     let actions = bench.actions("Add RetryPolicy").await;
-    let approve = actions.iter().find(|action| action["title"] == "Agent: approve r1-9f2c81d04a7e (all)").unwrap();
+    let approve = actions.iter().find(|action| action["title"] == "Agent: approve r1-9f2c81d04a7e and run it").unwrap();
     assert_eq!(approve["kind"], "refactor");
     assert_eq!(approve["edit"], Value::Null);
     assert_eq!(approve["command"]["command"], "planwright.approve");
