@@ -116,7 +116,9 @@ impl Owner {
             let in_force = looked.changes.first().filter(|_| case.proposed.contains(path));
             hunks.extend(looked.hunks.iter().filter(|hunk| stays(hunk, in_force)).cloned());
         }
-        case.hunks = Arc::new(hunks);
+        if *case.hunks != hunks {
+            case.hunks = Arc::new(hunks);
+        }
         !moving
     }
 
@@ -127,9 +129,7 @@ impl Owner {
 
     /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
     pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
-        for path in paths {
-            self.watched.remove(path);
-        }
+        paths.iter().for_each(|path| self.unwatch(path));
         for id in self.order.clone() {
             let Some(case) = self.cases.get_mut(&id) else { continue };
             let own: Vec<WorkspacePath> =
@@ -163,7 +163,8 @@ impl Owner {
     /// Has the documents carry the spots of what is proposed for them.
     pub(super) fn watch_documents(&mut self) {
         let open: BTreeSet<WorkspacePath> = self.world.documents.paths().into_iter().collect();
-        self.watched.retain(|path, _| open.contains(path));
+        let closed: Vec<WorkspacePath> = self.watched.keys().filter(|path| !open.contains(*path)).cloned().collect();
+        closed.iter().for_each(|path| self.unwatch(path));
         for path in open {
             let of_tasks = self.order.iter().filter_map(|id| self.cases.get(id)).filter(|case| !case.task.is_over());
             let changes: Vec<Arc<FileChange>> =
@@ -172,6 +173,14 @@ impl Owner {
                 self.world.documents.watch(&path, &changes);
                 self.watched.insert(path, changes);
             }
+        }
+    }
+
+    /// What a document carries is told to it anew, if it is still open; a closed one carries nothing.
+    fn unwatch(&mut self, path: &WorkspacePath) {
+        let documents = &self.world.documents;
+        if self.watched.remove(path).is_some() && documents.newest(path).is_none() {
+            documents.watch(path, &[]);
         }
     }
 

@@ -327,16 +327,18 @@ async fn a_decision_that_waits_for_another_is_carried_out_before_the_task_ends()
 #[tokio::test]
 async fn a_decision_under_which_the_store_fails_is_answered() {
     let hands = opened().await;
-    hands.documents.behave([Manner::Silent]);
-    let asked = tokio::spawn(hands.asking(accept(Target::All)));
-    hands.until(|seen| seen.task.in_flight().next().is_some()).await;
     let page = hands.seen().page.clone().unwrap();
     let path = WorkspacePath::new(page.path.strip_prefix("/workspace").unwrap().to_str().unwrap()).unwrap();
     hands.documents.show(&path, &page.text.replace("Step raise", "Another step"));
+    hands.act(Action::Pause { task: Which::TheOnlyOne }).await;
+    hands.documents.behave([Manner::Silent]);
+    let asked = tokio::spawn(hands.asking(accept(Target::All)));
+    hands.until(|seen| seen.task.in_flight().next().is_some()).await;
+    hands.documents.show(&path, &page.text);
     hands.store.stop_after(hands.store.event_count());
-    // Reading the page is to note a revision.
-    let paused = hands.ask(Action::Pause { task: Which::TheOnlyOne }).await;
-    assert!(paused.is_err());
+    // Whoever acts next reads the document, and that it says again what was approved is to be noted.
+    let resumed = hands.ask(Action::Resume { task: Which::TheOnlyOne }).await;
+    assert!(resumed.is_err());
     let answer = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap().unwrap();
     assert_eq!(answer.unwrap_err().kind, RefusalKind::Broken);
 }
