@@ -337,7 +337,7 @@ impl Counter<'_> {
                 return Ok(Exit::Waits);
             }
         }
-        let goal = Goal { words, place: Some(place), references: Vec::new() };
+        let goal = Goal { words, place: Some(place), references: Vec::new(), comment: None };
         self.act(Action::Small { goal, focus: item.symbol }, timeout).await
     }
 

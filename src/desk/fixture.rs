@@ -55,6 +55,7 @@ pub fn opened(words: &str) -> Event {
             words: words.to_owned(),
             place: Some(Place { path: WorkspacePath::new("src/net.rs").unwrap(), lines: Some((4, 9)) }),
             references: Vec::new(),
+            comment: None,
         },
         binding: Binding { root: "/w".into(), git: None, head: None, branch: None },
         trace: TraceId::new("0af7651916cd43dd8448eb211c80319c"),

@@ -78,6 +78,11 @@ pub(super) async fn approve(
     };
     owner.end_replaced(id, &plan);
     owner.append(id, vec![event], Durability::Disk).await.map_err(broken)?;
+    if let Some(case) = owner.cases.get(id)
+        && let Some(proposed) = super::comment::removal(&world, case).await.map_err(broken)?
+    {
+        owner.append(id, vec![proposed], Durability::Process).await.map_err(broken)?;
+    }
     owner.advance(id).await;
     let scope = upto.map(|step| format!(" up to {step}")).unwrap_or_default();
     Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}") })

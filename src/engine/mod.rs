@@ -13,6 +13,7 @@ mod buffered;
 mod carry;
 mod case;
 mod checks;
+mod comment;
 mod failure;
 mod input;
 mod offer;

@@ -24,6 +24,18 @@ pub struct Goal {
     pub place: Option<Place>,
     /// References given with it: workspace files, kept as data (A13).
     pub references: Vec<WorkspacePath>,
+    /// The comment at the place that the goal was taken from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Comment>,
+}
+
+/// A comment that asked for something. Its removal becomes a hunk of the task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Comment {
+    /// 1-based line that it began in.
+    pub line: u32,
+    /// What is to be removed, as it stood: whole lines with their endings, or the part beside code.
+    pub text: String,
 }
 
 /// Where a goal points.

@@ -37,7 +37,7 @@ fn approved_plan(upto: Option<&str>) -> ApprovedPlan {
 
 /// A journal with a second between its events.
 fn journal(plan: &ApprovedPlan, more: Vec<Event>) -> Vec<Recorded> {
-    let goal = Goal { words: "The goal".to_owned(), place: None, references: Vec::new() };
+    let goal = Goal { words: "The goal".to_owned(), place: None, references: Vec::new(), comment: None };
     let binding = Binding { root: "/w".into(), git: None, head: None, branch: None };
     let mut events = vec![
         Event::Opened { goal, binding, trace: TraceId::new("0"), actor: ada() },

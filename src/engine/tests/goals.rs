@@ -53,7 +53,7 @@ fn at(path: &str) -> WorkspacePath {
 
 fn goal(words: &str, place: Option<(&str, u32)>) -> Goal {
     let place = place.map(|(path, line)| Place { path: at(path), lines: Some((line, line)) });
-    Goal { words: words.to_owned(), place, references: Vec::new() }
+    Goal { words: words.to_owned(), place, references: Vec::new(), comment: None }
 }
 
 impl House {
@@ -277,4 +277,35 @@ async fn views_for_editors_survive_the_wire() {
         let line = serde_json::to_string(&view).unwrap();
         assert_eq!(serde_json::from_str::<View>(&line).unwrap(), view, "{line}");
     }
+}
+
+#[tokio::test]
+async fn the_comment_that_asked_goes_as_a_hunk_of_its_own() {
+    let house = House::new(None).await;
+    // Any line will do: what counts is that it stands where it was read.
+    let comment = Comment { line: 7, text: "    pub open: bool,\n".to_owned() };
+    let goal = Goal { comment: Some(comment), ..goal("Call it total", Some(("src/lib.rs", 7))) };
+    let document = "# Call it total\n\nIt.\n\n## Contract\n\n- scope: `src/**`\n- accept: absent: `no such text`, in `src`\n\n## Steps\n\n### it: Rename it\n\n- transform: rename `sum` to `total`\n";
+    let reply = house.act(Action::Plan { goal, document: Some(document.to_owned()) }).await.unwrap();
+    let task = || Which::Task(reply.task.clone());
+    let revision = house.running.handle.desk().tasks[0].page.as_ref().unwrap().revision.clone();
+    house.act(Action::Approve { task: task(), revision, upto: None }).await.unwrap();
+    let hunks = |desk: &Desk| {
+        let shown = desk.tasks[0]
+            .hunks
+            .iter()
+            .map(|hunk| format!("{}:{} {:?} {}", hunk.step, hunk.line, hunk.state, hunk.old.trim()));
+        shown.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(hunks(&house.running.handle.desk()), "the goal:7 Open pub open: bool,");
+    house.act(Action::Run { task: task() }).await.unwrap();
+    house.until("at review", |task| task.state == TaskState::AwaitingReview).await;
+    insta::assert_snapshot!(hunks(&house.running.handle.desk()), @r"
+    it:2 Open pub fn sum(xs: &[u32]) -> u32 {
+    the goal:7 Open pub open: bool,
+    it:12 Open sum(&[1])
+    ");
+    house.act(Action::Accept { task: task(), target: Target::All }).await.unwrap();
+    let text = house.workspace.entry(&at("src/lib.rs")).text().to_owned();
+    assert!(!text.contains("pub open") && text.contains("fn total"), "{text}");
 }

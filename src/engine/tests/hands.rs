@@ -61,7 +61,8 @@ impl Hands {
         let (documents, store) = (MemoryDocuments::new(), MemoryStore::new());
         let mut hands = Hands { workspace, documents, arena, model, store, running: None };
         hands.running = Some(start(Arc::new(hands.world())).await.unwrap());
-        let goal = Goal { words: "What the person typed".to_owned(), place: None, references: Vec::new() };
+        let goal =
+            Goal { words: "What the person typed".to_owned(), place: None, references: Vec::new(), comment: None };
         hands.act(Action::Plan { goal, document: Some(plan) }).await;
         hands
     }

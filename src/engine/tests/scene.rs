@@ -309,7 +309,7 @@ impl Scene {
     /// What the person wants next, from what they see. A gate is answered once for each time it was opened.
     fn wish(&mut self, desk: &Desk, told: &mut bool, decided: &mut u64) -> Wish {
         let Some(seen) = desk.tasks.first() else {
-            let goal = Goal { words: "Rename total".to_owned(), place: None, references: Vec::new() };
+            let goal = Goal { words: "Rename total".to_owned(), place: None, references: Vec::new(), comment: None };
             return Wish::Act(Action::Plan { goal, document: self.document.map(str::to_owned) });
         };
         let task = Which::TheOnlyOne;

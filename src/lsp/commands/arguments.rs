@@ -6,7 +6,7 @@
 
 use crate::actions::{Row, Word};
 use crate::domain::ids::*;
-use crate::domain::task::action::{GateAnswer, Place};
+use crate::domain::task::action::{Comment, GateAnswer, Place};
 use serde_json::{Map, Value};
 
 /// Bytes of one text at most: more is no goal that a person wrote.
@@ -68,6 +68,8 @@ pub struct Given {
     pub tools: bool,
     /// The hunks are changes that are offered for a plan document.
     pub plan: bool,
+    /// The comment that the words were taken from.
+    pub comment: Option<Comment>,
     /// What is offered is not wanted.
     pub decline: bool,
     /// Words.
@@ -286,6 +288,13 @@ fn put_words(given: &mut Given, words: String) -> Result<(), String> {
     Ok(())
 }
 
+/// The comment that asked for it, as the menu of the language server writes it.
+fn asked_in(value: &Value) -> Result<Comment, String> {
+    let text = value.get("text").and_then(Value::as_str).ok_or("`comment` has no text")?;
+    let line = value.get("line").map(|line| number(line, "line")).transpose()?.ok_or("`comment` has no line")?;
+    Ok(Comment { line, text: short(text)? })
+}
+
 /// Named fields, each of which has one meaning in every command.
 fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> Result<(), String> {
     let (mut path, mut line, mut last, mut lines) = (None, None, None, None);
@@ -332,7 +341,7 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
             },
             "words" | "goal" | "reason" | "instruction" => put_words(given, text()?)?,
             // What an `agent: …` comment says is its goal; its place says where it is.
-            "comment" if value.is_object() => {}
+            "comment" if value.is_object() => given.comment = Some(asked_in(value)?),
             "comment" => put_words(given, text()?)?,
             "revision" => {
                 let revision = text()?;

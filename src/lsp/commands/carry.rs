@@ -60,7 +60,7 @@ pub async fn out(session: &Arc<Session>, errand: Errand, moment: Moment) -> Resu
 /// What a goal page comes to.
 pub fn of_page(asked: Asked) -> Errand {
     let Asked { wanted, place, words } = asked;
-    let goal = |place| Goal { words: words.clone(), place, references: Vec::new() };
+    let goal = |place| Goal { words: words.clone(), place, references: Vec::new(), comment: None };
     match (wanted, place) {
         (Wanted::Ask, place) => Errand::Begin(Action::AskQuestion { goal: goal(place) }),
         (Wanted::Change, Some(place)) if place.lines.is_some() => {
@@ -100,7 +100,7 @@ impl Doing<'_> {
             let next = "give the command what is wrong there, in words";
             refuse(RefusalKind::NotFound, "nothing says what is wrong there; the project suggests no check", next)
         })?;
-        let goal = Goal { words, place: Some(place), references: Vec::new() };
+        let goal = Goal { words, place: Some(place), references: Vec::new(), comment: None };
         self.begin(Action::Small { goal, focus: item.symbol }).await
     }
 

@@ -120,14 +120,14 @@ pub fn errand(row: &Row, given: Given) -> Result<Errand, (String, String)> {
     match row.verb {
         Verb::Plan => match words {
             Some(words) => {
-                let goal = Goal { words, place: given.place, references: given.references };
+                let goal = Goal { words, place: given.place, references: given.references, comment: given.comment };
                 Ok(Errand::Begin(Action::Plan { goal, document: None }))
             }
             None => Ok(Errand::Words { wanted: Wanted::Plan, place: given.place }),
         },
         Verb::Ask => match words {
             Some(words) => {
-                let goal = Goal { words, place: given.place, references: given.references };
+                let goal = Goal { words, place: given.place, references: given.references, comment: given.comment };
                 Ok(Errand::Begin(Action::AskQuestion { goal }))
             }
             None => Ok(Errand::Words { wanted: Wanted::Ask, place: given.place }),

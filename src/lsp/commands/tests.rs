@@ -51,7 +51,7 @@ fn new_work() {
             ("plan", json!(["src/a.rs", 12, 10, 14])),
             ("plan", json!(["src/a.rs", 12, "make it so"])),
             ("plan", json!(["make it so", "--at", "src/a.rs:3-4", "--with", "notes.md"])),
-            ("plan", json!([{"goal": "g", "path": "src/a.rs", "line": 2, "last": 3, "comment": {"alone": true}}])),
+            ("plan", json!([{"goal": "g", "path": "src/a.rs", "line": 2, "last": 3, "comment": {"line": 2, "text": "# agent: g\n"}}])),
             ("plan", json!([{"goal": "g", "uri": "file:///w/src/a.rs", "references": ["b.md"],
                 "range": {"start": {"line": 4, "character": 1}, "end": {"line": 6, "character": 0}}}])),
             ("changeItem", json!([{"path": "src/a.rs", "line": 7, "last": 9, "words": "faster"}])),
@@ -81,8 +81,8 @@ fn new_work() {
           page of {do:plan,goal:{words:make it so,place:{path:src/a.rs,lines:[12,12]},references:[]},document:null}
         plan ['make it so','--at','src/a.rs:3-4','--with','notes.md']
           page of {do:plan,goal:{words:make it so,place:{path:src/a.rs,lines:[3,4]},references:[notes.md]},document:null}
-        plan [{'goal':'g','path':'src/a.rs','line':2,'last':3,'comment':{'alone':true}}]
-          page of {do:plan,goal:{words:g,place:{path:src/a.rs,lines:[2,3]},references:[]},document:null}
+        plan [{'goal':'g','path':'src/a.rs','line':2,'last':3,'comment':{'line':2,'text':'# agent: g\\n'}}]
+          page of {do:plan,goal:{words:g,place:{path:src/a.rs,lines:[2,3]},references:[],comment:{line:2,text:# agent: g\\n}},document:null}
         plan [{'goal':'g','uri':'file:///w/src/a.rs','references':['b.md'],'range':{'start':{'line':4,'character':1},'end':{'line':6,'character':0}}}]
           page of {do:plan,goal:{words:g,place:{path:src/a.rs,lines:[5,6]},references:[b.md]},document:null}
         changeItem [{'path':'src/a.rs','line':7,'last':9,'words':'faster'}]

@@ -1,7 +1,7 @@
 //! A goal that stands in the code: a comment that begins with `agent:`.
 //!
 //! Invariant: found in the text of the moment, by the marks that common languages put before a comment; no grammar is
-//! asked, so that an unknown language has it too. Absent: the removal of the comment; whoever plans it proposes that.
+//! asked, so that an unknown language has it too. Absent: the removal of the comment; the engine proposes it.
 
 use crate::domain::text::{body, lines};
 use regex::Regex;
@@ -14,8 +14,9 @@ pub struct Comment {
     pub goal: String,
     /// 0-based first and last line.
     pub lines: (u32, u32),
-    /// Nothing else stands on these lines.
-    pub alone: bool,
+    /// What is to go with it, as it stands: the whole lines with their endings where nothing else stands there, else
+    /// the comment with the blanks that set it off.
+    pub text: String,
 }
 
 /// `//`, `///`, `//!`, `#`, `--`, `;`, `%`, `"`, `'` (Visual Basic), `<!--`, `/*`, `/**`, `{-`, `(*`.
@@ -48,10 +49,12 @@ fn begins(rows: &[&str], start: usize) -> Option<Comment> {
     }
     let alone = before.trim().is_empty();
     let goal = found.name("goal")?.as_str();
+    let whole = |last: usize| rows.get(start..=last).map(|rows| rows.concat());
     let at = |row: usize| u32::try_from(row).unwrap_or(u32::MAX);
     let Some(close) = closing(mark.as_str()) else {
         let goal = goal.trim().to_owned();
-        return (!goal.is_empty()).then_some(Comment { goal, lines: (at(start), at(start)), alone });
+        let text = if alone { whole(start)? } else { row.get(before.trim_end().len()..)?.to_owned() };
+        return (!goal.is_empty()).then_some(Comment { goal, lines: (at(start), at(start)), text });
     };
     let mut words = Vec::new();
     for (offset, row) in std::iter::once(goal).chain(rows.get(start + 1..)?.iter().map(|row| body(row))).enumerate() {
@@ -64,8 +67,18 @@ fn begins(rows: &[&str], start: usize) -> Option<Comment> {
         words.extend(Some(said.trim()).filter(|said| !said.is_empty()));
         if let Some(rest) = rest {
             let goal = words.join(" ");
-            let alone = alone && rest.trim().is_empty();
-            return (!goal.is_empty()).then_some(Comment { goal, lines: (at(start), at(start + offset)), alone });
+            let last = start + offset;
+            let text = if alone && rest.trim().is_empty() {
+                whole(last)?
+            } else {
+                let all = whole(last)?;
+                // Code before it keeps no blank at its end; code behind it moves to where the comment began.
+                let from = if rest.trim().is_empty() { before.trim_end().len() } else { mark.start() };
+                let behind = body(&all).len() - rest.trim_start().len();
+                let to = if rest.trim().is_empty() { body(&all).len() - rest.len() } else { behind };
+                all.get(from..to)?.to_owned()
+            };
+            return (!goal.is_empty()).then_some(Comment { goal, lines: (at(start), at(last)), text });
         }
         if offset == LONGEST {
             break;
@@ -94,7 +107,7 @@ mod tests {
     fn check(text: &str, line: u32, expect: &str) {
         let found = at(text, line).map(|found| {
             let (first, last) = found.lines;
-            format!("{first}-{last} {}{}", if found.alone { "" } else { "beside code: " }, found.goal)
+            format!("{first}-{last} {} -{:?}", found.goal, found.text)
         });
         assert_eq!(found.as_deref().unwrap_or("none"), expect);
     }
@@ -102,19 +115,22 @@ mod tests {
     #[test]
     fn comments_of_common_languages_ask_for_something() {
         for mark in ["//", "///", "//!", "#", "##", "--", ";", ";;", "%", "\""] {
-            check(&format!("a\n  {mark} agent: make it so\r\nb\n"), 1, "1-1 make it so");
+            let row = format!("  {mark} agent: make it so\r\n");
+            check(&format!("a\n{row}b\n"), 1, &format!("1-1 make it so -{row:?}"));
         }
-        check("<!-- agent: say it -->\n", 0, "0-0 say it");
-        check("/* Agent: say it */ x();\n", 0, "0-0 beside code: say it");
-        check("let a = 1; // agent: make it 2", 0, "0-0 beside code: make it 2");
-        check("(* agent: say it *)", 0, "0-0 say it");
+        check("<!-- agent: say it -->\n", 0, r#"0-0 say it -"<!-- agent: say it -->\n""#);
+        check("/* Agent: say it */ x();\n", 0, r#"0-0 say it -"/* Agent: say it */ ""#);
+        check("let a = 1; // agent: make it 2", 0, r#"0-0 make it 2 -" // agent: make it 2""#);
+        check("f(1 /* agent: 2 */, 3)\n", 0, r#"0-0 2 -"/* agent: 2 */""#);
+        check("f() /* agent: g */  \r\n", 0, r#"0-0 g -" /* agent: g */""#);
+        check("(* agent: say it *)", 0, r#"0-0 say it -"(* agent: say it *)""#);
     }
 
     #[test]
     fn a_block_is_one_goal_from_each_of_its_lines() {
         let text = "x\n/** agent: make retries\n *  configurable\n */\ny\n";
         for line in 1..=3 {
-            check(text, line, "1-3 make retries configurable");
+            check(text, line, "1-3 make retries configurable -\"/** agent: make retries\\n *  configurable\\n */\\n\"");
         }
         check(text, 0, "none");
         check(text, 4, "none");

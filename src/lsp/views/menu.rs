@@ -95,7 +95,7 @@ fn new_work(texts: &dyn Texts, here: &Here<'_>, (first, last): (u32, u32)) -> Ve
             "path": path,
             "line": found.lines.0 + 1,
             "last": found.lines.1 + 1,
-            "comment": {"line": found.lines.0 + 1, "last": found.lines.1 + 1, "alone": found.alone},
+            "comment": {"line": found.lines.0 + 1, "text": found.text},
         });
         offers.extend(Offer::new("plan", "plan this comment", arguments));
     }

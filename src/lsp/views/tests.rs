@@ -244,7 +244,7 @@ fn a_comment_and_problems_of_others_are_offered_to_a_person_who_asks() {
     let ours = diagnostic(Range::default(), DiagnosticSeverity::HINT, "ours".to_owned());
     let (path, desk) = (path("src/a.rs"), desk(Vec::new()));
     assert_snapshot!(titles(&actions(&desk, &Open::with("src/a.rs", text), &at(&path, 0, &[theirs, ours]))), @r#"
-    Agent: plan this comment [refactor] planwright.plan [{"goal":"make it so","path":"src/a.rs","line":1,"last":1,"comment":{"line":1,"last":1,"alone":true}}]
+    Agent: plan this comment [refactor] planwright.plan [{"goal":"make it so","path":"src/a.rs","line":1,"last":1,"comment":{"line":1,"text":"// agent: make it so\n"}}]
     Agent: fix this problem: cannot find value `b`…; change src/a.rs (writes only that file; checked as the project is) [quickfix] planwright.fixProblem [{"path":"src/a.rs","line":1,"last":1,"problem":{"message":"cannot find value `b`\nin this scope","code":"E0425","source":"rustc","range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}}}}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/a.rs","line":1,"last":1}]
     Agent: change src/a.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/a.rs","line":1,"last":1}]
