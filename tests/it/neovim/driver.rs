@@ -16,7 +16,7 @@ use tempfile::TempDir;
 pub enum Setup {
     /// `editors/neovim/stock.lua`, word for word.
     Stock,
-    /// The plugin in `editors/neovim`.
+    /// The plugin in `editors/neovim`, by the README's line.
     Plugin,
 }
 
@@ -243,7 +243,7 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
     let init = folder.join("init.lua");
     let text = match setup {
         Setup::Stock => std::fs::read_to_string(editors.join("stock.lua")).unwrap(),
-        Setup::Plugin => format!("vim.opt.runtimepath:prepend([==[{}]==])\n", editors.display()),
+        Setup::Plugin => readme_lines(),
     };
     std::fs::write(&init, text).unwrap();
     let command = project.command(&[]);
@@ -258,6 +258,16 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
     editor.arg(format!("luafile {}", repository().join("tests/it/neovim/driver.lua").display()));
     editor.arg("-u").arg(init);
     editor
+}
+
+/// What the README tells people to write, with this clone in the place of theirs.
+fn readme_lines() -> String {
+    let page = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    let (_, block) = page.split_once("```lua\n").unwrap();
+    let (lines, _) = block.split_once("```").unwrap();
+    let ours = lines.replace("/path/to/planwright", repository().to_str().unwrap());
+    assert_ne!(ours, lines, "it names another path");
+    ours
 }
 
 /// Gives a command what another would get of variables.

@@ -35,7 +35,7 @@ fn from_a_comment_to_the_disk() {
     editor.until_text(".plan.md", &sound);
     editor.ex("write");
     editor.act("# A plan", "Agent: approve r");
-    editor.lua("T.command('run', vim.empty_dict())");
+    editor.act("# A plan", "Agent: run");
 
     // The hunks: one accepted, one rejected, one undone and done again.
     editor.edit(FILE);
@@ -113,15 +113,16 @@ fn a_gate_is_decided_by_an_action() {
     editor.act("// agent:", "Agent: plan this comment");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
     editor.act("#", "Agent: approve r");
-    editor.act("#", "Agent: go on");
+    editor.act("#", "Agent: run the plan");
 
     // It waits, says so on its page, and in no other way.
     editor.until("vim.iter(T.diagnostics('task.md')):any(function(line) return line:find('gate', 1, true) ~= nil end)");
-    assert!(!editor.is(&format!("#T.hunks('{FILE}') > 0")), "nothing ran without an answer");
+    let raised = format!("vim.iter(T.hunks('{FILE}')):any(function(h) return h.message:find('Uno', 1, true) ~= nil end)");
+    assert!(!editor.is(&raised), "nothing ran without an answer");
     assert_eq!(editor.lua("return T.prompts"), json!([]));
     editor.act("#", "Agent: allow `sed");
     editor.edit(FILE);
-    editor.until(&format!("#T.hunks('{FILE}') == 1"));
+    editor.until(&raised);
     assert!(work.timeline(&work.only_task()).contains("allowed by"), "the answer is on record");
     assert_eq!(work.read(FILE), LIB);
     editor.leave("qa");
