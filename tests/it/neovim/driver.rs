@@ -83,6 +83,8 @@ impl Neovim {
         // The path of what runs inside is that of the client which asks for it, not the server's.
         same_environment(&mut start, &inside);
         assert!(start.current_dir(&project.root).status().unwrap().success());
+        // In the foreground it would stay without a session.
+        assert!(tmux(&terminal).args(["set-option", "-g", "exit-empty", "on"]).status().unwrap().success());
         until("Neovim listens", || editor.folder.path().join("socket").exists());
         Some(editor)
     }
@@ -91,7 +93,7 @@ impl Neovim {
     #[track_caller]
     pub fn screen(&self) -> String {
         let mut capture = tmux(&self.folder.path().join("terminal"));
-        let said = capture.args(["capture-pane", "-p", "-e"]).output().unwrap();
+        let said = capture.args(["capture-pane", "-p", "-e", "-N"]).output().unwrap();
         assert!(said.status.success(), "{said:?}");
         String::from_utf8(said.stdout).unwrap()
     }

@@ -74,6 +74,7 @@ fn script() -> Script {
 /// Waits until the screen shows each of these, and keeps it.
 #[track_caller]
 fn keep(editor: &Neovim, name: &str, means: &str, parts: &[&str]) {
+    editor.lua("vim.api.nvim_echo({ { '' } }, false, {})");
     let plain = || {
         let screen = editor.screen();
         regex::Regex::new("\u{1b}\\[[0-9;:]*m").unwrap().replace_all(&screen, "").into_owned()
