@@ -27,13 +27,8 @@ const EDGES: &[(&str, &[&str])] = &[
 /// What tests may use besides: the terminal's stand-in for a host is an engine's handle that a script answers; the
 /// engine's tests parse with the real grammars, and all have the real buffers: neither does anything to the world that
 /// could be replaced.
-const IN_TESTS: &[(&str, &str)] = &[
-    ("cli", "engine"),
-    ("engine", "syntax"),
-    ("engine", "workspace"),
-    ("host", "workspace"),
-    ("lsp", "workspace"),
-];
+const IN_TESTS: &[(&str, &str)] =
+    &[("cli", "engine"), ("engine", "syntax"), ("engine", "workspace"), ("host", "workspace"), ("lsp", "workspace")];
 
 const ALL: &[&str] = &["app", "main", "testing"];
 
