@@ -302,7 +302,10 @@ fn each_rule_sees_what_it_is_for() {
     assert_eq!(gone(paths), ["tests/it/no.rs", "src/no/such.rs"]);
 
     assert_eq!(dead("[a](README.md) ![b](no.svg) [c](https://x.y/z) [d](#e)"), ["no.svg"]);
-    assert_eq!(unbound("\":lsp-workspace-command planwright.accept \\\"x\\\"\" :lsp-workspace-command planwright.acept"), ["acept"]);
+    assert_eq!(
+        unbound("\":lsp-workspace-command planwright.accept \\\"x\\\"\" :lsp-workspace-command planwright.acept"),
+        ["acept"]
+    );
 
     let said = "task ab12 is open\nrename: done\nnext: planwright run ab12 r2-0123456789ab\n";
     assert_eq!(missing(&["task k3xf is open", "…", "next: planwright run k3xf r2-ba9876543210"], said), None);

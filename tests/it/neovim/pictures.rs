@@ -3,9 +3,9 @@
 use super::FILE;
 use super::driver::{Neovim, Setup};
 use super::svg::picture;
+use crate::support::in_time;
 use crate::support::model::{Modelled, finish};
 use crate::support::source::repository;
-use crate::support::in_time;
 use planwright::testing::script::{Script, Turn};
 use serde_json::{Value, json};
 
@@ -107,7 +107,12 @@ fn the_job_in_pictures() {
     editor.act("// agent:", "Agent: plan this comment");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
     editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
-    keep(&editor, "page.svg", "A task's page in Neovim, with the plan to approve", &["awaiting approval", "cost: 1 step"]);
+    keep(
+        &editor,
+        "page.svg",
+        "A task's page in Neovim, with the plan to approve",
+        &["awaiting approval", "cost: 1 step"],
+    );
     editor.ex("Planwright openPlan");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), '.plan.md')");
     editor.until("T.at('- edit:')");
@@ -125,7 +130,12 @@ fn the_job_in_pictures() {
     editor.until("T.at('/// A connection')");
     editor.typed(&["z", "t"]);
     editor.until("T.at('Client { base')");
-    keep(&editor, "hunks.svg", "Hunks in Neovim, at the places where they would go", &["tries.max(1)", "1..self.tries"]);
+    keep(
+        &editor,
+        "hunks.svg",
+        "Hunks in Neovim, at the places where they would go",
+        &["tries.max(1)", "1..self.tries"],
+    );
     editor.typed(&["g", "a"]);
     editor.until(&format!("T.text('{FILE}'):find('tries.max', 1, true) ~= nil"));
     keep(&editor, "accepted.svg", "One hunk accepted, not saved yet", &["accepted, not saved"]);

@@ -117,7 +117,8 @@ fn a_gate_is_decided_by_an_action() {
 
     // It waits, says so on its page, and in no other way.
     editor.until("vim.iter(T.diagnostics('task.md')):any(function(line) return line:find('gate', 1, true) ~= nil end)");
-    let raised = format!("vim.iter(T.hunks('{FILE}')):any(function(h) return h.message:find('Uno', 1, true) ~= nil end)");
+    let raised =
+        format!("vim.iter(T.hunks('{FILE}')):any(function(h) return h.message:find('Uno', 1, true) ~= nil end)");
     assert!(!editor.is(&raised), "nothing ran without an answer");
     assert_eq!(editor.lua("return T.prompts"), json!([]));
     editor.act("#", "Agent: allow `sed");

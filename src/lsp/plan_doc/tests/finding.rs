@@ -38,7 +38,8 @@ fn a_mend_is_an_edit_at_the_finding() {
 
 #[test]
 fn a_mend_is_offered_anywhere_on_the_line_and_not_on_the_next() {
-    let at = |text: &str| check(&PLAN.replacen("after: policy", "after: polcy", 1).replacen(text, &format!("{text}$0"), 1));
+    let at =
+        |text: &str| check(&PLAN.replacen("after: policy", "after: polcy", 1).replacen(text, &format!("{text}$0"), 1));
     let mend = "write `policy`";
     assert!(at("- after:").contains(mend) && at("- after: polcy").contains(mend), "{}", at("- after:"));
     assert!(!at("- after: polcy\n").contains(mend), "{}", at("- after: polcy\n"));
