@@ -74,7 +74,6 @@ async function job(page) {
     await lens('Agent: approve r1').waitFor();
     await stage('3-plan');
     await lens('Agent: approve r1').click();
-    await lens('Agent: run').click();
 
     await open('lib.rs');
     await lens('Agent: accept').nth(2).waitFor();

@@ -124,7 +124,6 @@ fn the_job_in_pictures() {
     editor.until("T.text('.plan.md'):find('- edit:', 1, true) ~= nil");
     editor.lua("vim.diagnostic.config({ virtual_lines = false })");
     editor.ex("Planwright approve");
-    editor.ex("Planwright run");
     editor.edit(FILE);
     editor.until("#T.drawn() > 8");
     editor.until("T.at('/// A connection')");

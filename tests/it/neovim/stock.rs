@@ -35,7 +35,6 @@ fn from_a_comment_to_the_disk() {
     editor.until_text(".plan.md", &sound);
     editor.ex("write");
     editor.act("# A plan", "Agent: approve r");
-    editor.act("# A plan", "Agent: run");
 
     // The hunks: one accepted, one rejected, one undone and done again.
     editor.edit(FILE);
@@ -113,7 +112,6 @@ fn a_gate_is_decided_by_an_action() {
     editor.act("// agent:", "Agent: plan this comment");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
     editor.act("#", "Agent: approve r");
-    editor.act("#", "Agent: run the plan");
 
     // It waits, says so on its page, and in no other way.
     editor.until("vim.iter(T.diagnostics('task.md')):any(function(line) return line:find('gate', 1, true) ~= nil end)");
