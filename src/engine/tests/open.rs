@@ -230,6 +230,9 @@ async fn documents_carry_the_spots_of_what_is_proposed_for_them() {
     let watched = hands.documents.watched(&at());
     assert_eq!((watched.len(), seen.changes.len()), (1, 1));
     assert!(std::sync::Arc::ptr_eq(&watched[0], &seen.changes[0]));
+    hands.documents.close(&at());
+    hands.act(Action::Pause { task: Which::TheOnlyOne }).await;
+    assert!(hands.documents.watched(&at()).is_empty(), "a closed one carries none");
 }
 
 #[tokio::test]
