@@ -4,7 +4,7 @@
 
 use crate::domain::change::{FileChange, HunkStanding, HunkState, Spots};
 use crate::domain::problem::Replacement;
-use crate::ports::{Document, DocumentChange, SessionId, Standings};
+use crate::ports::{Document, DocumentChange, EditorOrder, SessionId, Standings};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -98,6 +98,21 @@ impl Open {
         }
         known.truncate(PARKED);
         self.parked = known;
+    }
+
+    /// Nothing is to be expected of a change that is not watched: its spots are not carried.
+    pub(super) fn expect(&mut self, order: &EditorOrder) {
+        if self.astray {
+            return;
+        }
+        let mut all: Vec<&mut Watched> = self.watched.iter_mut().chain(&mut self.parked).collect();
+        let Some(own) = all.iter().position(|other| same(&other.told, &order.change)) else { return };
+        let Watched { shown, spots, .. } = all.remove(own);
+        if let Some(expected) = spots.expect(shown, &self.text, &order.put, &order.take) {
+            for Watched { shown, spots, .. } in all {
+                spots.expect_beside(shown, &self.text, &expected);
+            }
+        }
     }
 
     pub(super) fn standings(&self, session: SessionId, change: &FileChange) -> Standings {
