@@ -274,8 +274,8 @@ fn below(text: &str, at: usize) -> Option<&str> {
     text.get(at..)?.split_inclusive('\n').next()
 }
 
-/// Loose spots move to where the text alone shows them, if that lies between their neighbours. One that was seen with
-/// lines of its own and is now said to have none is found only if its lines have gone from the text.
+/// Loose spots move to where the text alone shows them, if that lies between their neighbours. One that is now
+/// said to be in the other state is found only if the lines that it had have gone from the text.
 fn merge(change: &FileChange, held: &mut [Held], found: Vec<Held>, text: &str) {
     for (at, new) in found.into_iter().enumerate() {
         let above = held.iter().take(at).rev().find(|held| held.clean()).map_or(0, |held| held.range.end);
@@ -294,7 +294,7 @@ fn merge(change: &FileChange, held: &mut [Held], found: Vec<Held>, text: &str) {
 
 /// The lines that a spot had may be here still, written otherwise.
 fn hides(change: &FileChange, was: &Held, is: &Held, text: &str) -> bool {
-    if !is.range.is_empty() || was.last.is_none_or(|last| last == is.state) {
+    if was.last.is_none_or(|last| last == is.state) {
         return false;
     }
     let (old, new) = sides(change, was);

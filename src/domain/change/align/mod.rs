@@ -332,6 +332,24 @@ fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<
     if mute && !(there(above, above_at, !first || ends.0) && there(below, below_at, !last || ends.1)) {
         return false;
     }
+    // lines put in beside it that are its neighbours' equals may be those neighbours
+    let from = above.copied().flatten().map_or(0, |at| at + 1);
+    let to = below.copied().flatten().unwrap_or(text.len());
+    let around = [from..lines.start, lines.end..to];
+    let equals = |line: &&u32| view.gap(hunk).last() == Some(*line) || view.gap(hunk + 1).first() == Some(*line);
+    if mute && around.into_iter().any(|part| view.here.get(part).unwrap_or(&[]).iter().any(|line| equals(&line))) {
+        return false;
+    }
+    // of equal lines at its edge one is missing, and it may be its own
+    let lost = |lines: &mut dyn Iterator<Item = (&u32, &Option<usize>)>, edge: Option<&u32>| {
+        lines.take_while(|(_, found)| found.is_none()).any(|(line, _)| Some(line) == edge)
+    };
+    let wanted = view.side(hunk, side);
+    let mut over = view.gap(hunk).iter().zip(view.matches(hunk)).rev();
+    let mut under = view.gap(hunk + 1).iter().zip(view.matches(hunk + 1));
+    if lost(&mut over, wanted.first()) || lost(&mut under, wanted.last()) {
+        return false;
+    }
     let firm = |gap: usize, offset: usize| {
         let firm = || view.firm.get(gap).and_then(|gap| gap.get(offset)) == Some(&true);
         if mute { view.sure.contains(&(gap, offset)) } else { firm() }
@@ -350,7 +368,6 @@ fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<
     }
     let beside = view.sure.contains(&above_at) || view.sure.contains(&below_at);
     let says = !mute && (beside || own.iter().any(|line| letters(line) >= LONG));
-    let wanted = view.side(hunk, side);
     says && view.here.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
 }
 
