@@ -113,10 +113,10 @@ impl Spots {
         if moving.start.iter().zip(&self.held).any(lost) {
             self.remember(before, moving.start);
         }
+        self.recall(after);
         if self.broken() == 0 {
             return;
         }
-        self.recall(after);
         if self.broken() > 0
             && let Some(found) = exact(change, after, &self.held)
         {
@@ -222,14 +222,14 @@ impl Spots {
         }
     }
 
-    /// The spots as they were, if this very text was there before and was clearer then.
+    /// The spots as they were, if this very text was there before and was no less clear then.
     fn recall(&mut self, text: &str) {
         if !self.remembered.iter().any(|other| other.len == text.len()) {
             return;
         }
         let hash = ContentHash::of(text);
         let known = self.remembered.iter().find(|other| other.len == text.len() && other.hash == hash);
-        if let Some(known) = known.filter(|known| broken(&known.held) < broken(&self.held)) {
+        if let Some(known) = known.filter(|known| broken(&known.held) <= broken(&self.held)) {
             self.held = known.held.clone();
         }
     }

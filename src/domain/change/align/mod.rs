@@ -341,13 +341,8 @@ fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<
         return false;
     }
     // of equal lines at its edge one is missing, and it may be its own
-    let lost = |lines: &mut dyn Iterator<Item = (&u32, &Option<usize>)>, edge: Option<&u32>| {
-        lines.take_while(|(_, found)| found.is_none()).any(|(line, _)| Some(line) == edge)
-    };
     let wanted = view.side(hunk, side);
-    let mut over = view.gap(hunk).iter().zip(view.matches(hunk)).rev();
-    let mut under = view.gap(hunk + 1).iter().zip(view.matches(hunk + 1));
-    if lost(&mut over, wanted.first()) || lost(&mut under, wanted.last()) {
+    if missing(view, hunk, hunk.checked_sub(1), wanted.first()) || missing(view, hunk + 1, Some(hunk + 1), wanted.last()) {
         return false;
     }
     let firm = |gap: usize, offset: usize| {
@@ -369,6 +364,25 @@ fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<
     let beside = view.sure.contains(&above_at) || view.sure.contains(&below_at);
     let says = !mute && (beside || own.iter().any(|line| letters(line) >= LONG));
     says && view.here.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
+}
+
+/// This line is among those of a gap that are missing next to a hunk, or beyond it where all of them are.
+fn missing(view: &View, gap: usize, beyond: Option<usize>, line: Option<&u32>) -> bool {
+    let Some(line) = line else { return false };
+    let above = beyond != Some(gap);
+    let lines = view.gap(gap).iter().zip(view.matches(gap));
+    let gone = |(_, found): &(&u32, &Option<usize>)| found.is_none();
+    let run: Vec<&u32> = if above {
+        lines.rev().take_while(gone).map(|(line, _)| line).collect()
+    } else {
+        lines.take_while(gone).map(|(line, _)| line).collect()
+    };
+    if run.contains(&line) {
+        return true;
+    }
+    let Some(other) = beyond.filter(|_| run.len() == view.gap(gap).len()) else { return false };
+    let far = if above { other } else { other + 1 };
+    [view.side(other, Side::Old), view.side(other, Side::New), view.gap(far)].iter().any(|lines| lines.contains(line))
 }
 
 /// How a walk from a hunk along lines that stand beside each other ended.
