@@ -85,9 +85,7 @@ pub(super) fn carry(change: &FileChange, held: &mut [Held], text: &str, sent: &R
                         any(&|place| place < start && start < place + gone) || (above && any(&|place| place >= start))
                     }
                     // equal lines on both sides of the spot's own
-                    (false, true) => {
-                        (over || under) && any(&|place| place <= start) && any(&|place| place >= end)
-                    }
+                    (false, true) => (over || under) && any(&|place| place <= start) && any(&|place| place >= end),
                     (false, false) => {
                         let here = slide.contains(&start);
                         here && ((over && under) || held.bare || brings(edit.put, sides(change, held)))
@@ -119,7 +117,8 @@ pub(super) fn carry(change: &FileChange, held: &mut [Held], text: &str, sent: &R
         let firm = !held.loose;
         if edit.is_insertion() {
             // below all lines that are equal to the one above it
-            let above = highest.filter(|above| held.range.is_empty() && *above < place && slide.contains(&held.range.start));
+            let above =
+                highest.filter(|above| held.range.is_empty() && *above < place && slide.contains(&held.range.start));
             inserted(held, above.unwrap_or(place), len);
         } else {
             replaced(held, &(place..place + gone), len);
@@ -236,7 +235,8 @@ pub(super) fn read(change: &FileChange, held: &mut [Held], text: &str) {
             } else {
                 HunkState::Touched
             };
-            let certain = !spot.loose || !spot.bare && here.is_some_and(|here| tells(here) && once(text, above..below, here));
+            let certain =
+                !spot.loose || !spot.bare && here.is_some_and(|here| tells(here) && once(text, above..below, here));
             if certain { state } else { HunkState::Touched }
         };
         let lines = whole_lines(text, &spot.range);

@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// Texts remembered of one document: as many as a person undoes and redoes between two looks.
 const REMEMBERED: usize = 16;
 
+/// Bytes of a text that is searched while its client waits: a few milliseconds.
+const AT_ONCE: usize = 256 * 1024;
+
 /// Messages after which a text that was asked for is not waited for any longer.
 const WAITED: usize = 32;
 
@@ -35,6 +38,8 @@ pub struct Spots {
     remembered: VecDeque<Remembered>,
     moving: Option<Moving>,
     expected: Option<Expected>,
+    /// Hunks may be found again in a text too long to search between two keystrokes.
+    owed: bool,
 }
 
 /// A text in which hunks were clean before an edit broke them.
@@ -66,7 +71,7 @@ struct Moving {
 impl Spots {
     /// Finds the hunks in a text about which nothing else is known.
     pub fn find(change: &FileChange, text: &str) -> Self {
-        Self { held: found(change, text), remembered: VecDeque::new(), moving: None, expected: None }
+        Self { held: found(change, text), remembered: VecDeque::new(), moving: None, expected: None, owed: false }
     }
 
     /// Takes the spots through one edit of `text`. Several may follow each other, each meant on what the one before it
@@ -122,7 +127,20 @@ impl Spots {
         {
             self.held = found;
         }
-        if moving.seek && self.held.iter().any(|held| held.loose) {
+        self.owed |= moving.seek && self.held.iter().any(|held| held.loose);
+        if after.len() <= AT_ONCE {
+            self.seek(change, after);
+        }
+    }
+
+    /// Lost hunks may be found in the text, and nobody has looked.
+    pub fn is_owed(&self) -> bool {
+        self.owed
+    }
+
+    /// Looks for lost hunks in the whole text. Until then they are touched.
+    pub fn seek(&mut self, change: &FileChange, after: &str) {
+        if std::mem::take(&mut self.owed) && self.held.iter().any(|held| held.loose) {
             merge(change, &mut self.held, found(change, after), after);
         }
     }
@@ -169,7 +187,9 @@ impl Spots {
             self.remember(after, self.held.clone());
             return true;
         }
-        let way = |from: &str| Edit::narrowed(from, &between(from, after)).map_or(0, |edit| edit.range.len() + edit.put.len());
+        let way = |from: &str| {
+            Edit::narrowed(from, &between(from, after)).map_or(0, |edit| edit.range.len() + edit.put.len())
+        };
         if way(&expected.text) < way(before) {
             carry(change, &mut expected.held, &expected.text, &between(&expected.text, after));
             read(change, &mut expected.held, after);
@@ -306,4 +326,3 @@ fn hides(change: &FileChange, was: &Held, is: &Held, text: &str) -> bool {
 fn between(before: &str, after: &str) -> Replacement {
     Replacement { range: 0..before.len(), text: after.to_owned() }
 }
-

@@ -610,19 +610,11 @@ fn games(kind: Kind, seeds: std::ops::Range<u64>, moves: usize) -> Played {
     sum
 }
 
-/// Games in which the oracle and the document part. It is not none yet: where edits far larger than the hunks meet texts
-/// that were rewritten around them, one game of thirty moves in a hundred ends so. More than that is a step back.
+/// No game may end with the oracle and the document parted.
 #[track_caller]
 fn check(kind: Kind) {
-    let (mut sum, mut parted) = (Played::default(), Vec::new());
-    for seed in 0..150 {
-        match std::panic::catch_unwind(|| games(kind, seed..seed + 1, 30)) {
-            Ok(played) => sum.add(played),
-            Err(_) => parted.push(seed),
-        }
-    }
+    let sum = games(kind, 0..150, 30);
     assert!(sum.accepts > 500 && sum.rejects > 100, "{sum:?}");
-    assert!(parted.len() <= 3, "{parted:?} of 150 games");
 }
 
 #[test]

@@ -179,6 +179,20 @@ impl Documents for Buffers {
         }
     }
 
+    fn seek(&self, path: &WorkspacePath) {
+        let mut searches = Vec::new();
+        for (session, open) in lock(&self.inner).open.get(path).into_iter().flatten() {
+            searches.extend(open.owed().into_iter().map(|search| (*session, search)));
+        }
+        for (session, mut search) in searches {
+            search.run();
+            let mut inner = lock(&self.inner);
+            if let Some(open) = inner.open.get_mut(path).and_then(|sessions| sessions.get_mut(&session)) {
+                open.found(search);
+            }
+        }
+    }
+
     fn expect(&self, session: SessionId, order: &EditorOrder) {
         let mut inner = lock(&self.inner);
         let open = inner.open.get_mut(&order.change.path).and_then(|sessions| sessions.get_mut(&session));

@@ -232,7 +232,8 @@ fn a_change_that_is_watched_already_keeps_its_spots() {
 /// Neovim tells of a first line and a last one that changed as one edit of everything between them.
 #[test]
 fn lines_that_a_client_sends_anew_unchanged_keep_their_hunks() {
-    let before = "//! A till.\n\n/// One.\npub fn one() -> u32 {\n    1\n}\n\n/// Two.\npub fn two() -> u32 {\n    2\n}\n";
+    let before =
+        "//! A till.\n\n/// One.\npub fn one() -> u32 {\n    1\n}\n\n/// Two.\npub fn two() -> u32 {\n    2\n}\n";
     let mut desk = desk(before, &before.replace("    1\n", "    10\n").replace("    2\n", "    20\n"));
     let open = r#"Open "    1\n" | Open "    2\n""#;
     let mine = format!("{}end\n", before.replace("A till", "My till"));

@@ -182,10 +182,8 @@ fn anchors(view: &View) -> (Vec<Anchor>, HashSet<(usize, usize)>) {
         if next.next_if_eq(&index).is_some() {
             continue;
         }
-        let (above, over) = (
-            chain.partition_point(|(at, _)| *at < index),
-            chain.partition_point(|(_, anchor)| anchor.at < other.at),
-        );
+        let (above, over) =
+            (chain.partition_point(|(at, _)| *at < index), chain.partition_point(|(_, anchor)| anchor.at < other.at));
         let crossed = above.min(over)..above.max(over);
         if crossed.len() < CLEARLY {
             let crossed = chain.get(crossed).into_iter().flatten().map(|(_, anchor)| anchor);
@@ -336,13 +334,21 @@ fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<
     let from = above.copied().flatten().map_or(0, |at| at + 1);
     let to = below.copied().flatten().unwrap_or(text.len());
     let around = [from..lines.start, lines.end..to];
+    // something stands between: then the line above is the one known only if it did not come alone
+    let second = view.matches(hunk).iter().rev().nth(1).copied().flatten();
+    let alone = above_at.1 > 0 && second.map(|at| at + 2) != Some(from);
+    if mute && alone && around.iter().any(|part| !part.is_empty()) {
+        return false;
+    }
     let equals = |line: &&u32| view.gap(hunk).last() == Some(*line) || view.gap(hunk + 1).first() == Some(*line);
     if mute && around.into_iter().any(|part| view.here.get(part).unwrap_or(&[]).iter().any(|line| equals(&line))) {
         return false;
     }
     // of equal lines at its edge one is missing, and it may be its own
     let wanted = view.side(hunk, side);
-    if missing(view, hunk, hunk.checked_sub(1), wanted.first()) || missing(view, hunk + 1, Some(hunk + 1), wanted.last()) {
+    if missing(view, hunk, hunk.checked_sub(1), wanted.first())
+        || missing(view, hunk + 1, Some(hunk + 1), wanted.last())
+    {
         return false;
     }
     let firm = |gap: usize, offset: usize| {
