@@ -125,6 +125,10 @@ impl Owner {
         for path in paths {
             self.watched.remove(path);
         }
+        let (documents, searched) = (self.world.documents.clone(), paths.to_vec());
+        let search = move || searched.iter().for_each(|path| documents.seek(path));
+        // What was not found stays touched.
+        let _not_searched = tokio::task::spawn_blocking(search).await;
         for id in self.order.clone() {
             let Some(case) = self.cases.get_mut(&id) else { continue };
             let own: Vec<WorkspacePath> =

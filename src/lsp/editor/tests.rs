@@ -1,6 +1,7 @@
 //! Decisions put to clients that lie.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "a test may stop at the first surprise"
@@ -26,6 +27,8 @@ enum Act {
     Apply,
     /// Makes it and tells of it in one change with what the user typed.
     ApplyAndType,
+    /// Makes it, and takes the blank lines out as well.
+    ApplyAndTidy,
     /// Makes it one line too low.
     ApplyBelow,
     Type,
@@ -82,6 +85,11 @@ impl Client {
             ApplyAndType => {
                 let text = self.text();
                 let now = format!("// typed\n{}", text::apply(&text, edits).unwrap());
+                self.tell(vec![Replacement { range: 0..text.len(), text: now }]);
+            }
+            ApplyAndTidy => {
+                let text = self.text();
+                let now = text::apply(&text, edits).unwrap().replace("\n\n", "\n");
                 self.tell(vec![Replacement { range: 0..text.len(), text: now }]);
             }
             ApplyBelow => {
@@ -230,6 +238,8 @@ async fn an_edit_for_a_stale_text_is_made_again() {
 async fn what_is_not_as_asked_is_said() {
     let said = || Say(Said::Applied);
     let scene = scene(&[&[ApplyBelow, said()]]);
+    assert_eq!(scene.decide(&[1], &[]).await, "misapplied");
+    let scene = self::scene(&[&[ApplyAndTidy, said()]]);
     assert_eq!(scene.decide(&[1], &[]).await, "misapplied");
     let scene = self::scene(&[&[TypeInHunk, said()]]);
     assert_eq!(scene.decide(&[0], &[]).await, "conflict");
