@@ -24,6 +24,8 @@ pub struct Profile {
     pub tells: Tells,
     /// Between the answer to an edit and the `didChange`, where that comes afterwards.
     pub debounce: Duration,
+    /// It shows no diagnostics for a text that is not its newest.
+    pub drops_old_diagnostics: bool,
     /// It opens documents on request, whatever it says that it can.
     pub shows_documents: bool,
     /// Other requests that it answers with null; all further ones it does not know.
@@ -90,6 +92,7 @@ impl Profile {
             stale: Stale::Refused,
             tells: Tells::Before,
             debounce: Duration::ZERO,
+            drops_old_diagnostics: true,
             shows_documents: true,
             knows: &["window/workDoneProgress/create", "client/registerCapability"],
         }
@@ -115,6 +118,7 @@ impl Profile {
             stale: Stale::Refused,
             tells: Tells::After,
             debounce: Duration::from_millis(26),
+            drops_old_diagnostics: false,
             shows_documents: true,
             knows: REFRESHES,
         }
@@ -140,6 +144,7 @@ impl Profile {
             stale: Stale::Pretended,
             tells: Tells::After,
             debounce: Duration::from_millis(150),
+            drops_old_diagnostics: false,
             shows_documents: true,
             knows: &["window/workDoneProgress/create", "workspace/inlayHint/refresh", "client/registerCapability"],
         }
