@@ -429,6 +429,14 @@ fn parts(edit: &Value) -> Vec<(String, Option<i64>, Vec<Value>)> {
     plain.chain(versioned).collect()
 }
 
+/// Moves an edit one line down.
+fn lower(edit: &mut Value) {
+    for end in ["start", "end"] {
+        let line = &mut edit["range"][end]["line"];
+        *line = json!(line.as_u64().unwrap() + 1);
+    }
+}
+
 fn apply(shared: &Arc<Shore>, state: &mut State, id: Value, edit: &Value) {
     let answer = |applied: bool| json!({"jsonrpc": "2.0", "id": id, "result": {"applied": applied}});
     let parts = parts(edit);
@@ -447,12 +455,15 @@ fn apply(shared: &Arc<Shore>, state: &mut State, id: Value, edit: &Value) {
         Edits::Pretended => return state.send(&answer(true)),
         Edits::Refused => return state.send(&answer(false)),
         Edits::Ignored => return,
-        Edits::Made | Edits::Denied | Edits::Late(_) => {}
+        Edits::Made | Edits::Denied | Edits::Misplaced | Edits::Late(_) => {}
     }
     let applied = answer(state.profile.edits != Edits::Denied);
     let tells = if let Edits::Late(_) = state.profile.edits { Tells::Before } else { state.profile.tells };
     let mut later = Vec::new();
-    for (uri, _, edits) in parts {
+    for (uri, _, mut edits) in parts {
+        if state.profile.edits == Edits::Misplaced {
+            edits.iter_mut().for_each(lower);
+        }
         let changes = state.mirror.edit(&uri, &edits);
         if let Some(open) = state.mirror.open.get_mut(&uri) {
             open.untold.extend(changes);

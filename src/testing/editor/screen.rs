@@ -17,6 +17,8 @@ pub struct Screen {
     pub diagnostics: BTreeMap<String, Vec<Value>>,
     /// Bars that were announced; `true` while they are shown.
     bars: BTreeMap<String, bool>,
+    /// Bars that were shown and taken away.
+    over: BTreeSet<String>,
     /// What bars were called, in the order in which they began.
     pub titles: Vec<String>,
     /// Lines of the log.
@@ -45,7 +47,7 @@ impl Screen {
                 }
                 self.request(method, profile);
             }
-            "$/progress" => self.progress(params),
+            "$/progress" => self.progress(params, profile),
             "workspace/codeLens/refresh" | "workspace/inlayHint/refresh" => self.request(method, profile),
             _ => return false,
         }
@@ -59,7 +61,7 @@ impl Screen {
         }
     }
 
-    fn progress(&mut self, params: &Value) {
+    fn progress(&mut self, params: &Value, profile: &Profile) {
         let token = params["token"].to_string();
         let (kind, shown) = (params["value"]["kind"].as_str().unwrap_or_default(), self.bars.get_mut(&token));
         match (kind, shown) {
@@ -68,9 +70,12 @@ impl Screen {
                 self.titles.push(params["value"]["title"].as_str().unwrap_or_default().to_owned());
             }
             ("report", Some(true)) => {}
-            ("end", Some(shown)) if *shown => {
+            ("end", Some(true)) => {
                 self.bars.remove(&token);
+                self.over.insert(token);
             }
+            // One that misses an end while a pop-up is open would show the bar for ever.
+            ("end", None) if profile.may_miss_ends && self.over.contains(&token) => {}
             _ => self.faults.push(format!("out of turn: {params}")),
         }
     }

@@ -1,6 +1,7 @@
 //! The whole job in each editor, from a comment to the disk.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const LIB: &str = "src/lib.rs";
@@ -85,21 +86,17 @@ async fn job(profile: Profile) -> (String, String) {
     tell!("plan: {}", found["message"].as_str().unwrap());
     let offered = seat.actions(&plan, "eidt").await;
     tell!("at it: {}", plain(&titles(&offered), &task));
-    seat.act(&plan, "eidt", "edit").await;
+    seat.act(&plan, "eidt", "write `edit`").await;
     assert_eq!(seat.text(&plan).unwrap(), sound);
     seat.until("nothing is wrong with it", || (!seat.diagnostics(&plan).iter().any(near)).then_some(())).await;
     seat.write(&work, &plan);
     let approved = seat.act(&plan, "# A plan", "Agent: approve r1").await;
     tell!("approved by: {}", plain(approved["title"].as_str().unwrap(), &task));
-    // Where an approval runs the plan, this comes to nothing.
-    if crate::editors::job::APPROVE_RUNS {
-        tell!("and it runs");
-    } else {
-        seat.command("planwright.run", json!([{"task": task}])).await.unwrap();
-    }
+    seat.command("planwright.run", json!([{"task": task}])).await.unwrap();
 
     for (line, file) in [("10 }", LIB), ("20", LIB), ("30", LIB), ("40", OTHER)] {
-        let (_, said) = seat.until(&format!("the hunk {line} is shown"), || seat.hunk(file, line)).await;
+        let judged = || seat.hunk(file, line).filter(|(_, said)| said.contains("syntax passes"));
+        let (_, said) = seat.until(&format!("the hunk {line} is shown"), judged).await;
         tell!("{file}: {}", said.replace('\n', " ; "));
     }
     assert_eq!(work.read(LIB), LIB_TEXT, "nothing is written without a decision");
@@ -107,7 +104,8 @@ async fn job(profile: Profile) -> (String, String) {
     let id = seat.hunk(LIB, "10 }").unwrap().0;
     tell!("at the first hunk: {}", plain(&titles(&offered), &task).replace(&id, "HUNK"));
 
-    let one = LIB_TEXT.replace("*/ 1 }", "*/ 10 }");
+    // The comment that asked for it goes with it.
+    let one = LIB_TEXT.replace("// agent: name things by what they are\n", "").replace("*/ 1 }", "*/ 10 }");
     seat.act(LIB, "*/ 1 }", "Agent: accept hunk").await;
     seat.until("it is in the text", || (seat.text(LIB)? == one).then_some(())).await;
     let second = seat.hunk(LIB, "20").unwrap().0;
@@ -121,9 +119,11 @@ async fn job(profile: Profile) -> (String, String) {
     seat.expect("workspace/applyEdit").await;
     let state = |id: &str| seat.hunks(LIB).into_iter().find(|(known, _)| known == id).map(|(_, state)| state);
     let third = seat
-        .until("it is accepted", || seat.hunks(LIB).into_iter().rfind(|(_, state)| state == "accepted, not saved"))
-        .await
-        .0;
+        .until("it is accepted", || {
+            let (id, state) = seat.hunks(LIB).pop()?;
+            (state == "accepted, not saved").then_some(id)
+        })
+        .await;
     seat.undo(LIB);
     assert_eq!(seat.text(LIB).unwrap(), one);
     seat.until("it is open again", || (state(&third)? == "open").then_some(())).await;
@@ -145,25 +145,26 @@ async fn job(profile: Profile) -> (String, String) {
     seat.until("the other file is settled", || seat.hunks(OTHER).is_empty().then_some(())).await;
     let left = seat.hunks(LIB);
     tell!("left: {left:?}");
-    let status = seat.until("the task is over", || {
-        let status = work.status(&task);
-        let words = status["state"].as_str().or_else(|| status["words"].as_str()).unwrap_or_default().to_owned();
-        (words == "done" || words == "completed").then_some(words)
-    });
-    tell!("task: {}", status.await);
-    tell!("log: {}", seat.screen(|screen| plain(&screen.log.join(" ; "), &task)));
+    let over =
+        seat.until("the task is over", || seat.messages(&page).into_iter().find(|said| said.starts_with("done")));
+    tell!("page: {}", over.await);
+    let root = format!("file://{}/", work.root.display());
+    let mut log = seat.screen(|screen| screen.log.clone());
+    // Commands do not wait for each other, and so their answers come in any order.
+    log.sort();
+    log.iter().for_each(|line| tell!("log: {}", plain(&line.replace(&root, ""), &task)));
 
+    let columns = seat.editor.capabilities["positionEncoding"].as_str().unwrap_or("utf-16").to_owned();
     let differences = seat.screen(|screen| {
-        let bars = screen.titles.join(", ");
-        let asked: Vec<&String> = screen.asked.iter().collect();
-        format!("{} {}\n  bars: {bars}\n  asked: {asked:?}", profile.name, profile.version)
+        let bars: BTreeSet<&String> = screen.titles.iter().collect();
+        let asked: Vec<&str> =
+            screen.asked.iter().filter_map(|method| method.split_once('/')).map(|(_, name)| name).collect();
+        let (name, version) = (profile.name, profile.version);
+        format!("{name} {version}: {columns}; bars {bars:?}; asked for {}", asked.join(", "))
     });
     seat.leave().await;
     (told, differences)
 }
-
-/// Another command is not needed after the approval.
-const APPROVE_RUNS: bool = false;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_a_comment_to_the_disk_in_every_editor() {
@@ -178,6 +179,37 @@ async fn from_a_comment_to_the_disk_in_every_editor() {
             None => first = Some(told),
         }
     }
-    insta::assert_snapshot!(first.unwrap(), @"");
-    insta::assert_snapshot!(all, @"");
+    insta::assert_snapshot!(first.unwrap(), @r"
+    page: awaiting approval: name things by what they are
+    next: read the plan (planwright show TASK)
+    next: approve exactly this revision (planwright approve TASK --revision r1-DIGEST)
+    plan: `eidt` is no key, so this is instruction; was `edit` meant?
+    at it: write `edit` | Agent: ask for a change of `raise`…
+    approved by: Agent: approve r1-DIGEST (all)
+    src/lib.rs: raise: Do raise (open) ; - // agent: name things by what they are ; -  ; - /// One. ; - pub fn one() -> u32 { /* 😀 */ 1 } ; +  ; + /// One. ; + pub fn one() -> u32 { /* 😀 */ 10 } ; verdict: syntax passes
+    src/lib.rs: raise: Do raise (open) ; -     2 ; +     20 ; verdict: syntax passes
+    src/lib.rs: raise: Do raise (open) ; -     3 ; +     30 ; verdict: syntax passes
+    src/other.rs: other: Do other (open) ; -     4 ; +     40 ; verdict: syntax passes
+    at the first hunk: Agent: accept hunk HUNK (raise) | Agent: reject hunk HUNK (raise) | Agent: accept 3 hunks of lib.rs | Agent: reject 3 hunks of lib.rs | Agent: accept 4 hunks of task TASK | Agent: reject 4 hunks of task TASK | Agent: explain hunk HUNK | Agent: go to the next hunk | Agent: plan change… | Agent: change src/lib.rs (writes only that file; checked as the project is)… | Agent: ask…
+    undone: open
+    done again: accepted, not saved
+    left: []
+    page: done (verified): name things by what they are
+    log: planwright: accepted: h14de3e54
+    log: planwright: accepted: h63db09a2
+    log: planwright: accepted: hc7cc75c9
+    log: planwright: .planwright/tasks/TASK/name-things-by-what-they-are.plan.md
+    log: planwright: .planwright/tasks/TASK/task.md
+    log: planwright: it goes on
+    log: planwright: r1-DIGEST approved
+    log: planwright: rejected: h01789c27
+    log: planwright: task TASK is being planned
+    ");
+    insta::assert_snapshot!(all, @r#"
+    helix 25.07.1 (a05c151b): utf-8; bars {"Agent: name things by what they are"}; asked for workDoneProgress/create
+    helix 25.07.1 (079a789e): utf-8; bars {"Agent: name things by what they are"}; asked for workDoneProgress/create
+    Visual Studio Code 1.100.3: utf-16; bars {"Agent: name things by what they are"}; asked for workDoneProgress/create, codeLens/refresh, inlayHint/refresh
+    Visual Studio Code 1.139.1: utf-16; bars {"Agent: name things by what they are"}; asked for workDoneProgress/create, codeLens/refresh, inlayHint/refresh
+    Neovim 0.11.4: utf-8; bars {"Agent: name things by what they are"}; asked for workDoneProgress/create, inlayHint/refresh
+    "#);
 }
