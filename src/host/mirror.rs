@@ -341,8 +341,7 @@ fn dossier(was: Option<&Dossier>, part: Part, sent: &[Arc<FileChange>]) -> Optio
         Kept::Same => was.map(|was| was.revisions.clone()).unwrap_or_default(),
         Kept::Now(revisions) => {
             let former = |name: &RevisionRef| {
-                let text = was?.revisions.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
-                text
+                was?.revisions.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone())
             };
             let text_of = |(name, text): (RevisionRef, Option<Arc<str>>)| {
                 let text = text.or_else(|| former(&name))?;

@@ -113,7 +113,7 @@ async fn open(folder: &Path, workspace: &MemoryWorkspace, server: &ScriptedModel
 async fn run(folder: &Path, workspace: &MemoryWorkspace, server: &ScriptedModel) {
     let running = open(folder, workspace, server).await;
     let handle = &running.handle;
-    let goal = Goal { words: "Read it all".to_owned(), place: None, references: Vec::new() };
+    let goal = Goal { words: "Read it all".to_owned(), place: None, references: Vec::new(), comment: None };
     let reply = act(handle, Action::Plan { goal, document: Some(plan()) }).await;
     let task = Which::Task(reply.clone());
     let revision = handle.desk().tasks[0].page.as_ref().unwrap().revision.clone();

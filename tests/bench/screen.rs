@@ -68,7 +68,7 @@ pub fn rows() -> Vec<Row> {
 
 fn desk(change: FileChange) -> Desk {
     let opened = Event::Opened {
-        goal: Goal { words: "change it".to_owned(), place: None, references: Vec::new() },
+        goal: Goal { words: "change it".to_owned(), place: None, references: Vec::new(), comment: None },
         binding: Binding { root: "/w".into(), git: None, head: None, branch: None },
         trace: TraceId::new("0af7651916cd43dd8448eb211c80319c"),
         actor: Actor { user: "anna".to_owned(), client: "bench".to_owned() },

@@ -25,9 +25,10 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// What tests may use besides: the terminal's stand-in for a host is an engine's handle that a script answers; the
-/// engine's tests parse with the real grammars, which do nothing to the world that could be replaced, and have the
-/// documents of a process in which no editor is.
-const IN_TESTS: &[(&str, &str)] = &[("cli", "engine"), ("engine", "syntax"), ("engine", "workspace")];
+/// engine's tests parse with the real grammars, and all have the real buffers: neither does anything to the world that
+/// could be replaced.
+const IN_TESTS: &[(&str, &str)] =
+    &[("cli", "engine"), ("engine", "syntax"), ("engine", "workspace"), ("host", "workspace"), ("lsp", "workspace")];
 
 const ALL: &[&str] = &["app", "main", "testing"];
 

@@ -19,6 +19,7 @@ mod input;
 mod kills;
 mod lsp;
 mod neovim;
+mod opened;
 mod oracle;
 mod planner;
 mod processes;

@@ -40,6 +40,7 @@ fn a_goal_becomes_a_plan_document_with_the_code_at_its_place_in_the_request() {
 
     TASK  awaiting approval
     document  ROOT/.planwright/tasks/TASK/return-an-error-instead-of-panicking.plan.md
+    page      ROOT/.planwright/tasks/TASK/task.md
     revision  r1-315aadb662f4, not approved
     what it means
       writes only within: src/lib.rs

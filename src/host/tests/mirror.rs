@@ -143,6 +143,7 @@ fn a_change_set_crosses_once() {
     assert_eq!((nothing, silence.is_none()), (0, true));
 }
 
+#[allow(clippy::print_stdout, reason = "what was measured is all that it shows")]
 #[test]
 #[ignore = "for its figures: `cargo test --lib -- --ignored --nocapture figures_of_a_mirror`"]
 fn figures_of_a_mirror_of_ten_megabytes() {

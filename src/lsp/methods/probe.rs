@@ -11,6 +11,7 @@ use tower_lsp::lsp_types::WorkspaceEdit;
 use tower_lsp::lsp_types::request::InlayHintRefreshRequest;
 
 /// Panics.
+#[allow(clippy::panic, reason = "it is what a test asks for")]
 pub async fn panics(_: &Arc<Session>) -> Result<Value> {
     tokio::task::yield_now().await;
     std::panic::panic_any("a test asked for it")
