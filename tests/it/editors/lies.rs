@@ -208,8 +208,7 @@ async fn row(work: &Modelled, row: usize, quirk: Quirk, editor: Profile) -> Stri
 async fn no_decision_is_lost_or_made_twice_whatever_the_editor_says() {
     let paths: Vec<(String, String)> = (0..QUIRKS.len()).map(|row| (format!("s{row:02}"), file_of(row))).collect();
     let sources: Vec<(&str, &str)> = paths.iter().map(|(_, path)| (path.as_str(), TEXT)).collect();
-    let steps: Vec<(&str, &str, &[(&str, &str)])> =
-        paths.iter().map(|(step, path)| (step.as_str(), path.as_str(), PAIRS)).collect();
+    let steps: Vec<Step<'_>> = paths.iter().map(|(step, path)| (step.as_str(), path.as_str(), PAIRS)).collect();
     let (work, _) = proposed(&sources, &steps);
     work.git(&["checkout", "-q", "-b", "other"]);
     let row_of = QUIRKS.iter().position(|(_, _, _, deed, ..)| *deed == Branches).unwrap();

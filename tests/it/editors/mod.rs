@@ -107,8 +107,11 @@ fn is_hunk(code: &str) -> bool {
     code.len() == 9 && code.starts_with('h')
 }
 
+/// A step: its id, its file, and what is replaced there.
+type Step<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 /// A model that plans a step for each file, and makes these replacements in it.
-fn script(files: &[(&str, &str, &[(&str, &str)])], accept: &[&str]) -> Script {
+fn script(files: &[Step<'_>], accept: &[&str]) -> Script {
     let steps: Vec<(&str, &str)> = files.iter().map(|(step, path, _)| (*step, *path)).collect();
     let plan = plan(&["src/**"], accept, &steps, &[]);
     let changes: Vec<(String, Turn)> = files
@@ -134,7 +137,7 @@ fn script(files: &[(&str, &str, &[(&str, &str)])], accept: &[&str]) -> Script {
 }
 
 /// A task that waits for a review of these changes, made from a terminal.
-fn proposed(sources: &[(&str, &str)], files: &[(&str, &str, &[(&str, &str)])]) -> (Modelled, String) {
+fn proposed(sources: &[(&str, &str)], files: &[Step<'_>]) -> (Modelled, String) {
     let work = Modelled::new(sources, script(files, &["absent: `no such text`, in `src`"]));
     work.run(&["plan", "Raise them", "--at", files[0].1]).exits(0);
     let task = work.only_task();
