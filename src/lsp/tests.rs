@@ -42,6 +42,19 @@ impl Bench {
     }
 }
 
+/// The list of tasks where there is none: the command is answered, and then says so.
+async fn asks_for_tasks(editor: &Editor) {
+    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    says_there_is_none(editor).await;
+}
+
+async fn says_there_is_none(editor: &Editor) {
+    for method in ["window/logMessage", "window/showMessage"] {
+        let said = editor.expect(method).await;
+        assert_eq!(said["message"], "planwright: there is no task here yet; next: planwright.plan");
+    }
+}
+
 #[tokio::test]
 async fn exit_ends_it_with_standard_input_open() {
     let bench = Bench::new();
@@ -88,6 +101,7 @@ async fn nulls_are_what_was_left_out() {
     let editor = Bench::new().editor(Profile::helix_25_07()).await;
     let command = json!({"command": "planwright.tasks", "arguments": null});
     assert_eq!(editor.request("workspace/executeCommand", command).await, Ok(Value::Null));
+    says_there_is_none(&editor).await;
     assert_eq!(editor.request("shutdown", Value::Null).await, Ok(Value::Null));
 }
 
@@ -96,7 +110,7 @@ async fn a_panic_ends_one_request() {
     let editor = Bench::new().editor(Profile::vscode_1_139()).await;
     let error = editor.request("planwright/test/panics", Value::Null).await.unwrap_err();
     assert_eq!(error["code"], -32603);
-    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    asks_for_tasks(&editor).await;
 }
 
 #[tokio::test]
@@ -122,7 +136,7 @@ async fn an_answer_that_comes_too_late_hurts_nobody() {
 async fn many_waiting_requests_keep_nobody_from_being_heard() {
     let editor = Bench::new().editor(Profile::neovim_0_11()).await;
     let waiting: Vec<_> = (0..200).map(|_| editor.begin("planwright/test/waits", Value::Null)).collect();
-    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    asks_for_tasks(&editor).await;
     for request in waiting {
         editor.notify("$/cancelRequest", json!({"id": request.id}));
         assert_eq!(request.answer().await.unwrap_err()["code"], -32800);
@@ -329,7 +343,7 @@ async fn a_lost_host_is_joined_again_and_its_tasks_go_on() {
     let bench = Bench::new();
     let editor = bench.editor(Profile::neovim_0_11()).await;
     editor.allow_views();
-    editor.command(ACT, json!([])).await.unwrap();
+    asks_for_tasks(&editor).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(bench.port.acted(), []);
     bench.port.show(with(interrupted()));

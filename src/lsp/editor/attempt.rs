@@ -217,6 +217,13 @@ impl Flight<'_> {
         if moved && self.misplaced(now) {
             return Outcome::Fault(EditorFault::Misapplied { path });
         }
+        // Changed, and changed back: whoever undoes an edit the moment it came is not given it again.
+        if moved && now.document.text == self.document.text && now.document.version != self.document.version {
+            return match self.heard.put().is_empty() {
+                true => Outcome::Fault(EditorFault::NotSeen { path }),
+                false => Outcome::Shown,
+            };
+        }
         match said {
             // on top of an edit that may still be made nothing is sent
             None => Outcome::Fault(EditorFault::NotSeen { path }),

@@ -16,11 +16,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Takes it in.
 pub async fn handle(session: &Arc<Session>) {
     session.client().open();
-    session.begin(live(session.clone()));
+    session.begin(live(session.clone(), plan_doc::listen(session)));
 }
 
 /// The life of a session on its root.
-async fn live(session: Arc<Session>) {
+async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
     let begun = Instant::now();
     let Some(root) = session.root().map(Path::to_path_buf) else {
         session.client().show_error("planwright: the editor works in no folder that exists");
@@ -37,7 +37,7 @@ async fn live(session: Arc<Session>) {
     session.set_place(place.clone());
     tokio::join!(
         views::run(session.clone(), place.clone()),
-        plan_doc::run(session.clone(), place.clone()),
+        plan_doc::run(session.clone(), place.clone(), plans),
         keep(session, place, begun),
     );
 }

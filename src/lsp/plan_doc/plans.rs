@@ -153,10 +153,11 @@ enum Told {
     Closed(WorkspacePath),
 }
 
+/// What was told since the session began.
+pub struct Heard(mpsc::UnboundedReceiver<Told>);
+
 /// Compiles and shows, until the session ends. Begun once the root is open.
-pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
-    let (tell, heard) = mpsc::unbounded_channel();
-    listen(&session, tell);
+pub async fn run(session: Arc<Session>, place: Arc<dyn Place>, Heard(heard): Heard) {
     let mut desks = place.port().desks();
     let mut keeper =
         Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
@@ -183,8 +184,11 @@ pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
     }
 }
 
-fn listen(session: &Arc<Session>, tell: mpsc::UnboundedSender<Told>) {
-    let Some(ours) = session.id() else { return };
+/// Listens from now on, which is to be before the client tells of a document: what is typed while the root is still
+/// being opened is an edit and not the text that the file came with.
+pub fn listen(session: &Arc<Session>) -> Heard {
+    let (tell, heard) = mpsc::unbounded_channel();
+    let Some(ours) = session.id() else { return Heard(heard) };
     let documents = Arc::downgrade(session.documents());
     session.documents().listen(Arc::new(move |whose_session, event| {
         let path = event.path();
@@ -205,6 +209,7 @@ fn listen(session: &Arc<Session>, tell: mpsc::UnboundedSender<Told>) {
             let _gone = tell.send(told);
         }
     }));
+    Heard(heard)
 }
 
 async fn next(heard: &mut mpsc::UnboundedReceiver<Told>, later: &mut VecDeque<Told>) -> Option<Told> {
