@@ -4,7 +4,7 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
-use super::commands::Memory;
+use super::commands::{Memory, holds_words, is_goal_page};
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
@@ -241,17 +241,26 @@ impl Session {
     /// Takes in what happened to a document of this session. Synchronous: to be called before anything is awaited.
     pub fn tell(&self, event: DocumentEvent) {
         let Some(id) = self.id() else { return };
+        let mut goal = None;
         if !is_written_by_us(event.path()) {
-            match event {
-                DocumentEvent::Changed { .. } => {
-                    self.typed.fetch_add(1, Ordering::Relaxed);
-                    self.acted();
-                }
+            match &event {
+                DocumentEvent::Changed { path, .. } if is_goal_page(path) => goal = Some(path.clone()),
+                DocumentEvent::Changed { .. } => self.was_typed(),
                 DocumentEvent::Saved { .. } => self.acted(),
                 DocumentEvent::Opened { .. } | DocumentEvent::Closed { .. } => {}
             }
         }
         self.documents.tell(id, event);
+        // A page that we made blank again has nobody's words.
+        let document = goal.and_then(|path| self.documents.of(id, &path));
+        if document.is_some_and(|document| holds_words(&document.text)) {
+            self.was_typed();
+        }
+    }
+
+    fn was_typed(&self) {
+        self.typed.fetch_add(1, Ordering::Relaxed);
+        self.acted();
     }
 
     /// The client opens a document under this URI. Its path, if it belongs to the workspace.
@@ -328,7 +337,8 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 /// Pages that the engine writes: a client that loads them again tells of a change that nobody made.
 fn is_written_by_us(path: &WorkspacePath) -> bool {
     let page = matches!(path.file_name(), "task.md" | "review.md" | "timeline.md");
-    page && path.as_str().starts_with(".planwright/tasks/")
+    let loose = matches!(path.as_str(), ".planwright/tasks.md" | ".planwright/compare.md");
+    loose || (page && path.as_str().starts_with(".planwright/tasks/"))
 }
 
 /// A file of git's own: the message of a commit, the list of a rebase.
