@@ -4,7 +4,7 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
-use super::commands::Memory;
+use super::commands::{Memory, holds_words, is_goal_page};
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
@@ -263,11 +263,14 @@ impl Session {
         if is_written_by_us(&path) {
             return;
         }
-        if changed {
+        // A page that we made blank again has nobody's words.
+        let words = || self.documents.of(id, &path).is_some_and(|document| holds_words(&document.text));
+        let typed = changed && (!is_goal_page(&path) || words());
+        if typed {
             self.typed.fetch_add(1, Ordering::Relaxed);
         }
         // The first act counts; after it nothing is read for the next.
-        if saved || (changed && !self.acts.borrow().acted && !self.is_of_another(id, &path)) {
+        if saved || (typed && !self.acts.borrow().acted && !self.is_of_another(id, &path)) {
             self.acted();
         }
     }
@@ -362,7 +365,8 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 /// Pages that the engine writes: a client that loads them again tells of a change that nobody made.
 fn is_written_by_us(path: &WorkspacePath) -> bool {
     let page = matches!(path.file_name(), "task.md" | "review.md" | "timeline.md");
-    page && path.as_str().starts_with(".planwright/tasks/")
+    let loose = matches!(path.as_str(), ".planwright/tasks.md" | ".planwright/compare.md");
+    loose || (page && path.as_str().starts_with(".planwright/tasks/"))
 }
 
 /// A file of git's own: the message of a commit, the list of a rebase.

@@ -14,6 +14,7 @@ use crate::domain::ids::{HunkId, RevisionRef, StepId, TaskId, WorkspacePath};
 use crate::domain::plan::{Parsed, parse};
 use crate::domain::task::action::Which;
 use crate::lsp::commands::carry::approve_and_run;
+use crate::lsp::commands::complain;
 use crate::lsp::ground::Place;
 use crate::lsp::session::Session;
 use crate::lsp::views::Section;
@@ -323,7 +324,7 @@ impl Keeper {
         tokio::spawn(async move {
             let done = approve_and_run(&session, place.port(), Which::Task(task), revision, None).await;
             if let Err(refusal) = done {
-                session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));
+                complain(&session, &refusal.message, &refusal.next);
             }
         });
     }

@@ -38,10 +38,14 @@ pub struct Here<'a> {
 impl Here<'_> {
     /// 0-based first and last line; a selection that ends where a line begins does not reach into it.
     pub fn lines(&self) -> (u32, u32) {
-        let Range { start, end } = self.range;
-        let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
-        (start.line, last.max(start.line))
+        lines_of(self.range)
     }
+}
+
+fn lines_of(range: Range) -> (u32, u32) {
+    let Range { start, end } = range;
+    let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
+    (start.line, last.max(start.line))
 }
 
 /// What can be done there.
@@ -126,10 +130,11 @@ fn problem_arguments(path: &WorkspacePath, problem: &Diagnostic) -> Value {
         Some(NumberOrString::String(code)) => json!(code),
         None => Value::Null,
     };
+    let (first, last) = lines_of(problem.range);
     json!({
         "path": path,
-        "line": problem.range.start.line + 1,
-        "last": problem.range.end.line + 1,
+        "line": first + 1,
+        "last": last + 1,
         "problem": {"message": problem.message, "code": code, "source": problem.source, "range": problem.range},
     })
 }

@@ -20,7 +20,7 @@ pub mod walk;
 pub mod words;
 
 #[cfg(test)]
-mod fixture;
+pub(super) mod fixture;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
