@@ -15,7 +15,7 @@ use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
-use crate::domain::text::{LineIndex, LoneCr, counted};
+use crate::domain::text::{LineIndex, counted};
 use crate::lsp::ground::Place as Root;
 use crate::lsp::plan_doc::{accept_offered, decline_offered};
 use crate::lsp::session::Session;
@@ -303,7 +303,7 @@ impl Doing<'_> {
         if unsent || *document.text == *blank {
             return Ok(());
         }
-        let index = LineIndex::new(&document.text, LoneCr::Break);
+        let index = LineIndex::new(&document.text);
         let end = index.position(&document.text, document.text.len(), self.session.encoding());
         let range = Range { start: Position::default(), end: Position { line: end.line, character: end.column } };
         let edit = WorkspaceEdit {
