@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 use tokio::sync::{broadcast, watch};
 
 /// Runs one command line to its exit code.
@@ -93,14 +93,19 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     Ok(exit)
 }
 
+/// How long the engine may take to end. A disk that does not answer holds no process: the journal is what counts.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// The engine ends before the process does, so that what is in flight is dropped and not cut.
 async fn leave(hosted: &Hosted) {
     let (running, handle) = std::mem::take(&mut *hosted.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some(handle) = &handle {
         handle.leave().await;
     }
-    if let Some(running) = running {
-        running.stop().await;
+    if let Some(running) = running
+        && tokio::time::timeout(ENDING, running.stop()).await.is_err()
+    {
+        tracing::warn!("the engine did not end in time; what it was at is taken up from the journal");
     }
     // Last of all, because it frees the lock.
     drop(handle);

@@ -12,7 +12,8 @@ use super::{Whose, findings, whose};
 use crate::desk::{CompiledView, Desk, Dossier, Query, View};
 use crate::domain::ids::{HunkId, RevisionRef, StepId, TaskId, WorkspacePath};
 use crate::domain::plan::{Parsed, parse};
-use crate::domain::task::action::{Action, Which};
+use crate::domain::task::action::Which;
+use crate::lsp::commands::carry::approve_and_run;
 use crate::lsp::ground::Place;
 use crate::lsp::session::Session;
 use crate::lsp::views::Section;
@@ -288,7 +289,10 @@ impl Keeper {
             Told::Opened(path, document) => {
                 let signature = Signature::opened(document.text.clone());
                 let basis = self.basis(&path);
-                self.open.insert(path, Open { document, signature, busy: false, due: true, refused: None, approvable: None, basis });
+                self.open.insert(
+                    path,
+                    Open { document, signature, busy: false, due: true, refused: None, approvable: None, basis },
+                );
             }
             Told::Changed(path, document) => {
                 let Some(open) = self.open.get_mut(&path) else { return };
@@ -337,8 +341,8 @@ impl Keeper {
     fn approve(&self, task: TaskId, revision: RevisionRef) {
         let (session, place) = (self.session.clone(), self.place.clone());
         tokio::spawn(async move {
-            let action = Action::Approve { task: Which::Task(task), revision, upto: None };
-            if let Err(refusal) = place.port().act(session.actor(), action).await {
+            let done = approve_and_run(&session, place.port(), Which::Task(task), revision, None).await;
+            if let Err(refusal) = done {
                 session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));
             }
         });

@@ -89,10 +89,7 @@ impl<'a> Ruler<'a> {
         code: String,
         message: String,
     ) -> Diagnostic {
-        Diagnostic {
-            code: Some(NumberOrString::String(code)),
-            ..diagnostic(self.range(bytes), severity, message)
-        }
+        Diagnostic { code: Some(NumberOrString::String(code)), ..diagnostic(self.range(bytes), severity, message) }
     }
 
     /// A mend as a quick fix; the first of a finding may be applied without a menu.

@@ -285,6 +285,10 @@ pub fn at_task(desk: &Desk, dossier: &Dossier) -> Vec<Offer> {
             offers.push(whole("openPlan", "open the plan"));
         }
         TaskState::Planning | TaskState::Running | TaskState::Verifying | TaskState::Delayed { .. } => {
+            // Approved, and nobody has said that it may begin.
+            if dossier.state == TaskState::Running && dossier.task.steps.iter().all(|step| step.attempts == 0) {
+                offers.push(whole("run", "run the plan"));
+            }
             offers.push(whole("openPlan", "open the plan"));
             offers.push(whole("resume", "go on where a process ended"));
             offers.push(whole("pause", "pause"));
@@ -327,7 +331,7 @@ fn approve(desk: &Desk, dossier: &Dossier) -> Option<Offer> {
     show.approve.as_ref()?;
     let revision = show.revision?;
     let steps = dossier.page.as_ref().map_or(0, |page| page.plan.steps.len());
-    let title = format!("approve {revision} ({})", counted(steps, "step"));
+    let title = format!("approve {revision} and run it ({})", counted(steps, "step"));
     Offer::new("approve", title, json!({"task": task, "revision": revision.to_string()}))
 }
 

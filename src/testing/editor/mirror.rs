@@ -13,6 +13,8 @@ pub struct Mirror {
     pub encoding: String,
     /// By URI.
     pub open: HashMap<String, Text>,
+    /// The first change of a text numbered 0 makes it this; Neovim counts on from a tick of its own.
+    pub tick: i32,
 }
 
 /// An open text.
@@ -84,7 +86,7 @@ impl Mirror {
         }
         let open = self.open.get_mut(uri).unwrap();
         open.text = text;
-        open.version += 1;
+        open.version = if open.version == 0 { self.tick.max(1) } else { open.version + 1 };
         changes
     }
 }
