@@ -112,6 +112,9 @@ impl Bench {
         for said in ["window/logMessage", "workspace/codeLens/refresh", "workspace/inlayHint/refresh"] {
             editor.allow(said);
         }
+        // The root is open from here on.
+        let is_open = |said: &Value| said["message"].as_str().is_some_and(|said| said.contains("unfinished tasks"));
+        editor.expect_where("window/logMessage", is_open).await;
         Self { folder, port, faults, editor }
     }
 
