@@ -243,7 +243,10 @@ where
     let mut hosting = Hosting { socket, serving, owed, lock };
     let engine = start(former).await?;
     own.left.clear();
-    hosting.lock.note(&own).map_err(|error| broken(state, &error))?;
+    // The engine runs and the lock is ours. The note names what has ended already; whoever reads it ends nothing more.
+    if let Err(error) = hosting.lock.note(&own) {
+        tracing::warn!(%error, "the note of the lock could not be written again");
+    }
     let hosting = Arc::new(hosting);
     ready.send_replace(Some(engine.clone()));
     Ok(Handle::Local(engine, hosting))
