@@ -222,7 +222,7 @@ async fn every_editor_gets_the_same_capabilities() {
     inlayHintProvider: true
     textDocumentSync: {"openClose":true,"change":2,"save":{"includeText":false}}
     hoverProvider: true
-    completionProvider: {"resolveProvider":false,"triggerCharacters":["`",":"," ","("]}
+    completionProvider: {"resolveProvider":false,"triggerCharacters":["`"]}
     definitionProvider: true
     documentSymbolProvider: true
     workspaceSymbolProvider: true

@@ -224,7 +224,13 @@ fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
     };
     let command = || {
         let words = gate.of_command().map(|command| shell_words::join(&command.argv)).unwrap_or_default();
-        format!("`{}`", words::title(&words))
+        let title = words::title(&words);
+        // what a title allows it shows whole
+        if title.ends_with('…') {
+            format!("the command of gate {id} (whole on the task's page)")
+        } else {
+            format!("`{title}`")
+        }
     };
     let work = &gate.work;
     let offers = match &gate.ask {

@@ -151,6 +151,65 @@ fn columns_are_counted_as_the_client_counts() {
     assert_eq!(ends(&Open::with("a.txt", "😀é\n")), [6, 3, 2]);
 }
 
+#[test]
+fn a_lone_cr_is_no_line_in_any_editor() {
+    let (old, new) = ("a\rb\n\n- edit: `src/net.rs`\n", "a\rb\n\n- edit: `src/other.rs`\n");
+    let desk = desk(vec![task("k3xf", vec![change("a.txt", &file(old), &file(new))])]);
+    let first = |texts: &dyn Texts| shown(&desk, texts, "a.txt").lines().next().unwrap().to_owned();
+    assert_eq!(first(&Shut), "2:0-2:20 information hunk");
+    assert_eq!(first(&Open::with("a.txt", old)), "2:0-2:20 information hunk");
+}
+
+#[test]
+fn a_command_that_is_cut_is_not_allowed_by_its_title() {
+    let line = format!("cargo test {}", ["--quiet"; 60].join(" "));
+    let mut events = story();
+    let until = events.iter().position(|(_, event)| matches!(event, Event::GateOpened { .. })).unwrap();
+    events.truncate(until);
+    events.push((90_010, crate::desk::fixture::gate_opened("g1", &line)));
+    let blocked = TaskState::Blocked { why: String::new(), next: String::new() };
+    let dossier = crate::desk::fixture::dossier("k3xf", events, blocked);
+    let titles: Vec<String> = offers::at_gates(&dossier).into_iter().map(|offer| offer.title).collect();
+    assert_snapshot!(titles.join("\n"), @r"
+    allow the command of gate g1 (whole on the task's page) once
+    allow the command of gate g1 (whole on the task's page) for this plan
+    deny the command of gate g1 (whole on the task's page)
+    ");
+    let page = crate::desk::page::task(&dossier, &crate::desk::page::Aids::default());
+    assert!(page.contains(&format!("```sh\n{}\n```", line)), "{page}");
+    let (_, mut sheets) = sheets_of(desk(vec![dossier]), &Shut);
+    let said = sent(&mut sheets);
+    assert!(said.contains("(cut here; the whole of it stands on the task's page at gate g1)"), "{said}");
+}
+
+#[test]
+fn hunks_are_decided_on_the_review_page() {
+    let mut dossier = net();
+    let text = crate::desk::page::review(&dossier);
+    let page = path(".planwright/tasks/k3xf/review.md");
+    let open = Open::with(page.as_str(), &text);
+    let row = |nth: usize| {
+        let heading = text.lines().enumerate().filter(|(_, line)| line.starts_with("## h")).nth(nth);
+        u32::try_from(heading.unwrap().0).unwrap()
+    };
+    let first = dossier.hunks[0].id.clone();
+    let only_first = |desk: &Desk, line| {
+        let menu = actions(desk, &open, &at(&page, line, &[]));
+        menu.iter().map(|action| action.title.replace(first.as_str(), "FIRST")).collect::<Vec<_>>().join("; ")
+    };
+    let both = desk(vec![net()]);
+    assert_eq!(only_first(&both, 0), "");
+    let offered = "Agent: accept hunk FIRST (policy); Agent: reject hunk FIRST (policy)";
+    assert_eq!(only_first(&both, row(0)), offered);
+    assert_eq!(only_first(&both, row(1) - 1), offered);
+    assert!(only_first(&both, row(1)).contains("accept hunk h"));
+    let lenses = lenses(&both, &open, &page, Encoding::Utf16);
+    let at: Vec<u32> = lenses.iter().map(|lens| lens.range.start.line).collect();
+    assert_eq!(at, [row(0), row(0), row(1), row(1)]);
+    dossier.hunks = Arc::new(review(&dossier.changes[0], &file(BEFORE), &[(0, Decision::Reject(None))]));
+    assert_eq!(only_first(&desk(vec![dossier]), row(0)), "");
+}
+
 /// The menu as a list of titles; the preferred one is starred, a quick fix is marked.
 fn titles(actions: &[CodeAction]) -> String {
     let line = |action: &CodeAction| {

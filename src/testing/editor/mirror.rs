@@ -13,6 +13,8 @@ pub struct Mirror {
     pub encoding: String,
     /// By URI.
     pub open: HashMap<String, Text>,
+    /// The first change of a text numbered 0 makes it this; Neovim counts on from a tick of its own.
+    pub tick: i32,
 }
 
 /// An open text.
@@ -59,7 +61,8 @@ impl Mirror {
         let start = if line == 0 { Some(0) } else { text.match_indices('\n').nth(line - 1).map(|(at, _)| at + 1) };
         let Some(start) = start else { return text.len() };
         let mut at = start;
-        for c in text[start..].chars().take_while(|c| !matches!(c, '\n' | '\r')) {
+        let line = text[start..].split('\n').next().unwrap();
+        for c in line.strip_suffix('\r').unwrap_or(line).chars() {
             if column < self.units(c) {
                 break;
             }
@@ -94,7 +97,7 @@ impl Mirror {
         let before = std::mem::replace(&mut open.text, text);
         open.past.push(before);
         open.future.clear();
-        open.version += 1;
+        open.version = if open.version == 0 { self.tick.max(1) } else { open.version + 1 };
         changes
     }
 
@@ -133,5 +136,10 @@ fn columns_are_counted_as_agreed() {
         assert_eq!(mirror.byte(text, &spot), 7);
         assert_eq!(mirror.position(text, 7), spot);
         assert_eq!(mirror.byte(text, &json!({"line": 1, "character": 99})), 8);
+        // a CR by itself is a character
+        let text = "a\rb\nc";
+        assert_eq!(mirror.position(text, 2), json!({"line": 0, "character": 2}));
+        assert_eq!(mirror.byte(text, &json!({"line": 0, "character": 2})), 2);
+        assert_eq!(mirror.byte(text, &json!({"line": 1, "character": 0})), 4);
     }
 }

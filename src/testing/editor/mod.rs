@@ -151,7 +151,10 @@ impl Editor {
         let answer = self.request("initialize", said).await.unwrap();
         self.capabilities = answer["capabilities"].clone();
         let encoding = self.capabilities["positionEncoding"].as_str().unwrap_or("utf-16").to_owned();
-        self.shared.state().mirror.encoding = encoding;
+        let mut state = self.shared.state();
+        state.mirror.encoding = encoding;
+        state.mirror.tick = if state.profile.stale == Stale::Pretended { 4 } else { 1 };
+        drop(state);
         self.notify("initialized", json!({}));
     }
 
@@ -216,6 +219,23 @@ impl Editor {
         let edit = json!({"range": {"start": start, "end": end}, "newText": new});
         let changes = state.mirror.edit(&uri, &[edit]);
         state.tell_changes(&uri, changes);
+    }
+
+    /// The user replaces bytes, and the editor holds the change back until [`Self::tell`] or the next change.
+    pub fn replace_untold(&self, path: &str, bytes: std::ops::Range<usize>, new: &str) {
+        let uri = self.uri(path);
+        let mut state = self.shared.state();
+        let text = state.mirror.open[&uri].text.clone();
+        let (start, end) = (state.mirror.position(&text, bytes.start), state.mirror.position(&text, bytes.end));
+        let edit = json!({"range": {"start": start, "end": end}, "newText": new});
+        let changes = state.mirror.edit(&uri, &[edit]);
+        state.mirror.open.get_mut(&uri).unwrap().untold.extend(changes);
+    }
+
+    /// Tells of what was held back.
+    pub fn tell(&self, path: &str) {
+        let uri = self.uri(path);
+        self.shared.state().tell_changes(&uri, Vec::new());
     }
 
     /// The user saves. The file is not written; whoever wants that does it first.
