@@ -204,6 +204,8 @@ struct Joined {
     site: Arc<Site>,
     seat: Seat,
     handle: Mutex<Handle>,
+    /// One at a time: whoever finds the lock held by this very process would attach to itself.
+    joining: tokio::sync::Mutex<()>,
     running: Hosted,
     /// The desks of whichever handle there is, one after the other.
     desk: watch::Sender<Arc<Desk>>,
@@ -228,6 +230,7 @@ impl Joined {
             site,
             seat,
             handle: Mutex::new(handle.clone()),
+            joining: tokio::sync::Mutex::default(),
             running,
             desk: watch::Sender::default(),
             follower: Mutex::default(),
@@ -333,6 +336,11 @@ impl Port for Joined {
 
     fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
         Box::pin(async move {
+            let _one_at_a_time = self.joining.lock().await;
+            if self.is_host() {
+                // Somebody else saw the loss too, and was quicker.
+                return Ok(());
+            }
             let handle = join(&self.site, &self.seat, &self.running).await?;
             self.follow(&handle);
             *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;

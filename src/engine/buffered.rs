@@ -83,7 +83,7 @@ pub(super) fn entry(document: &Document, disk: &Entry) -> Entry {
 }
 
 /// U+FEFF, the byte order mark.
-const MARK: char = '\u{feff}';
+pub(super) const MARK: &str = "\u{feff}";
 
 fn is_open(path: WorkspacePath) -> WriteRefusal {
     WriteRefusal::Failed { path, reason: "an editor has it open".to_owned() }

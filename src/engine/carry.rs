@@ -133,7 +133,7 @@ async fn in_editor(
     if after == sight.current {
         return Ok(None);
     }
-    let Some((_, editor)) = run.world.documents.editor(&document, Some(client)) else {
+    let Some((session, editor)) = run.world.documents.editor(&document, Some(client)) else {
         return Ok(Some(format!("{path} was closed in this moment; decide again")));
     };
     let (before, after) = (sight.current.hash(), after.hash());
@@ -145,6 +145,8 @@ async fn in_editor(
         take: task.take.to_vec(),
         label: format!("Agent: {said}"),
     };
+    // Of an attached process the documents here are a second copy, which the editor there does not speak to.
+    run.world.documents.expect(session, &order);
     let came: Came<()> = run
         .effect(intent, request, 0, |_| async move {
             editor.carry_out(order).await.map(|()| ((), None)).map_err(|why| conflict(why.to_string()))

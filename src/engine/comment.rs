@@ -10,7 +10,7 @@ use crate::domain::ids::*;
 use crate::domain::problem::Replacement;
 use crate::domain::task::action::Comment;
 use crate::domain::task::event::{Event, Recorded};
-use crate::domain::text::{self, LineIndex, LoneCr};
+use crate::domain::text::{self, LineIndex};
 use crate::ports::StoreFault;
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ fn find(here: &str, comment: &Comment) -> Option<Range<usize>> {
         return None;
     }
     let line = usize::try_from(comment.line.checked_sub(1)?).ok()?;
-    let row = LineIndex::new(here, LoneCr::Text).range(line).unwrap_or(0..0);
+    let row = LineIndex::new(here).range(line).unwrap_or(0..0);
     let places: Vec<usize> = here.match_indices(&comment.text).map(|(at, _)| at).collect();
     let at = match places.as_slice() {
         [only] => *only,

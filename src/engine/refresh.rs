@@ -130,6 +130,10 @@ impl Owner {
     /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
     pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
         paths.iter().for_each(|path| self.unwatch(path));
+        let (documents, searched) = (self.world.documents.clone(), paths.to_vec());
+        let search = move || searched.iter().for_each(|path| documents.seek(path));
+        // What was not found stays touched.
+        let _not_searched = tokio::task::spawn_blocking(search).await;
         for id in self.order.clone() {
             let Some(case) = self.cases.get_mut(&id) else { continue };
             let own: Vec<WorkspacePath> =

@@ -7,7 +7,7 @@ use super::buffered::{self, Buffered};
 use super::world::World;
 use crate::domain::change::{Entry, FileChange, Hunk, HunkKind, HunkStanding, HunkState, spot};
 use crate::domain::ids::WorkspacePath;
-use crate::ports::ReadRefusal;
+use crate::ports::{ReadRefusal, Standings};
 
 /// A change in the text of the moment.
 pub(super) struct Sight {
@@ -49,13 +49,18 @@ pub(super) async fn see(world: &World, change: &FileChange) -> Result<Sight, Rea
         let hunks = spot::derive(change, &disk).into_iter().map(seen).collect();
         return Ok(Sight { current: disk.clone(), disk, open: None, hunks });
     };
-    // The document's own spots tell equal lines apart. They are of no use for a text that differs from what it has open
-    // (a mark at the file's head), or for a link to it.
+    // The document's own spots tell equal lines apart. They are of no use for a text that differs from what it has open,
+    // or for a link to it; a mark at the file's head, which editors do not show, only moves them.
     let carried = world.documents.standings(change);
     let document = carried.as_ref().map_or(document, |carried| carried.document.clone());
     let current = buffered::entry(&document, &disk);
-    let carried = carried.filter(|carried| *carried.document.text == *current.text()).map(|carried| carried.hunks);
-    let derived = spot::derive(change, &current);
+    let carried = carried.and_then(|carried| in_file(carried, current.text()));
+    // A long text is searched only where nothing is carried.
+    let lines = |hunk: &Hunk| matches!(hunk.kind, HunkKind::Lines { .. });
+    let derived = match &carried {
+        Some(carried) if change.hunks.iter().all(lines) => carried.clone(),
+        Some(_) | None => spot::derive(change, &current),
+    };
     let saved = current.text() == disk.text() && (current == Entry::Absent) == (disk == Entry::Absent);
     let on_disk = if saved { None } else { Some(spot::derive(change, &disk)) };
     let whole = 0..current.text().len();
@@ -79,6 +84,20 @@ pub(super) async fn see(world: &World, change: &FileChange) -> Result<Sight, Rea
         });
     }
     Ok(Sight { current, disk, open: Some(path), hunks })
+}
+
+/// Standings of a document as those of the file, where the two differ by nothing but the mark at its head.
+fn in_file(Standings { document, mut hunks }: Standings, text: &str) -> Option<Vec<HunkStanding>> {
+    let mark = text.len().checked_sub(document.text.len())?;
+    let same = text.strip_suffix(&*document.text).is_some_and(|head| head.is_empty() || head == buffered::MARK);
+    if mark > 0 {
+        for HunkStanding { range, .. } in &mut hunks {
+            // the first line has the mark in it
+            let start = if range.start == 0 { 0 } else { range.start + mark };
+            *range = start..range.end + mark;
+        }
+    }
+    same.then_some(hunks)
 }
 
 impl Sight {

@@ -145,7 +145,7 @@ impl Client {
     }
 
     /// Shows a document. Only directly after a command of the user: it may take their focus. Tried whatever the client
-    /// says that it can.
+    /// says that it can: Helix 25.07 opens documents and does not say so.
     pub fn show_document(&self, uri: Url, selection: Option<Range>, take_focus: bool) -> Answer<ShowDocumentResult> {
         let params = ShowDocumentParams { uri, external: None, take_focus: Some(take_focus), selection };
         self.ask::<request::ShowDocument>(params, PATIENCE)

@@ -17,12 +17,8 @@ pub struct ClientFacts {
     pub process: Option<u32>,
     /// In what columns are counted: the first of its list, UTF-16 if it has none.
     pub encoding: Encoding,
-    /// It takes `workspace/applyEdit`.
-    pub apply_edit: bool,
     /// It says that it takes edits with versions. Neovim takes them and does not say so.
     pub document_changes: bool,
-    /// It says that it opens documents. Helix 25.07 opens them and does not say so: try anyway.
-    pub show_document: bool,
     /// It shows progress that the server begins.
     pub progress: bool,
     /// Lenses can be called for again.
@@ -54,9 +50,7 @@ impl ClientFacts {
             version: text("/clientInfo/version").filter(|version| !version.is_empty()),
             process: at("/processId").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok()),
             encoding: encoding(at("/capabilities/general/positionEncodings")),
-            apply_edit: can("workspace/applyEdit"),
             document_changes: can("workspace/workspaceEdit/documentChanges"),
-            show_document: can("window/showDocument/support"),
             progress: can("window/workDoneProgress"),
             code_lens_refresh: can("workspace/codeLens/refreshSupport"),
             inlay_hint_refresh: can("workspace/inlayHint/refreshSupport"),

@@ -86,8 +86,9 @@ mod tests {
             Utf16,
             "é!",
         );
-        // a lone CR breaks a line, as the protocol counts; behind a CR that its editor shows there is a place
-        check("a\rb\n", vec![change(Some((1, 0, 1, 1)), "B")], Utf16, "a\rB\n");
+        // a lone CR breaks no line for any editor; behind a CR that its editor shows there is a place
+        check("a\rb\nc\n", vec![change(Some((1, 0, 1, 1)), "C")], Utf16, "a\rb\nC\n");
+        check("a\rb\n", vec![change(Some((0, 2, 0, 3)), "B")], Utf16, "a\rB\n");
         check("a\r\nb\n", vec![change(Some((0, 2, 0, 2)), "x")], Utf16, "a\rx\nb\n");
         check("\u{feff}a\n", vec![change(Some((0, 1, 0, 2)), "b")], Utf16, "\u{feff}b\n");
     }

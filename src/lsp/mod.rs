@@ -13,6 +13,7 @@ mod from_proto;
 mod gate;
 pub mod ground;
 mod methods;
+mod open;
 mod parent;
 mod pipes;
 mod plan_doc;

@@ -4,10 +4,11 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
-use super::commands::Memory;
+use super::commands::{Memory, holds_words, is_goal_page};
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Place};
+use super::open::OpenUris;
 use super::plan_doc::Plans;
 use super::views::Views;
 use crate::desk::Desk;
@@ -16,13 +17,12 @@ use crate::domain::task::action::Actor;
 use crate::domain::text::Encoding;
 use crate::ports::{DocumentEvent, Documents, SessionId};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tower_lsp::lsp_types::Url;
+use tower_lsp::lsp_types::{TextDocumentContentChangeEvent, TextDocumentItem, Url};
 
 /// One `initialize` … `exit`.
 pub struct Session {
@@ -48,13 +48,6 @@ pub struct Session {
     /// Orders to this editor that are under way.
     orders: Arc<AtomicUsize>,
     plans: Plans,
-}
-
-/// Which URIs the client has open.
-#[derive(Default)]
-struct OpenUris {
-    paths: HashMap<Url, WorkspacePath>,
-    uris: HashMap<WorkspacePath, Url>,
 }
 
 /// What the user has done in this session, for the rule that lets tasks go on (B2).
@@ -263,11 +256,14 @@ impl Session {
         if is_written_by_us(&path) {
             return;
         }
-        if changed {
+        // A page that we made blank again has nobody's words.
+        let words = || self.documents.of(id, &path).is_some_and(|document| holds_words(&document.text));
+        let typed = changed && (!is_goal_page(&path) || words());
+        if typed {
             self.typed.fetch_add(1, Ordering::Relaxed);
         }
         // The first act counts; after it nothing is read for the next.
-        if saved || (changed && !self.acts.borrow().acted && !self.is_of_another(id, &path)) {
+        if saved || (typed && !self.acts.borrow().acted && !self.is_of_another(id, &path)) {
             self.acted();
         }
     }
@@ -288,37 +284,47 @@ impl Session {
         Ordered(self.orders.clone())
     }
 
-    /// The client opens a document under this URI. Its path, if it belongs to the workspace.
-    pub fn opened(&self, uri: &Url) -> Option<WorkspacePath> {
-        let path = self.path_of(uri);
+    /// The client opens a document under this URI.
+    pub(super) fn opened(&self, document: TextDocumentItem) {
+        let TextDocumentItem { uri, version, text, .. } = document;
+        let path = self.path_of(&uri);
         self.acts.send_if_modified(|acts| {
-            let flag = if is_for_git(uri) { &mut acts.for_git } else { &mut acts.for_work };
+            let flag = if is_for_git(&uri) { &mut acts.for_git } else { &mut acts.for_work };
             !std::mem::replace(flag, true)
         });
-        if let Some(path) = &path {
-            let mut open = self.lock_open();
-            open.paths.insert(uri.clone(), path.clone());
-            open.uris.insert(path.clone(), uri.clone());
+        // Documents outside of the workspace are none of ours.
+        let told = path.and_then(|path| self.lock_open().open(uri, path, version, text.into()));
+        if let Some(event) = told {
+            self.tell(event);
         }
-        path
     }
 
     /// The client closes it.
-    pub fn closed(&self, uri: &Url) -> Option<WorkspacePath> {
-        let path = self.path_of(uri);
-        if let Some(path) = &path {
-            let mut open = self.lock_open();
-            open.paths.remove(uri);
-            if open.uris.get(path) == Some(uri) {
-                open.uris.remove(path);
-            }
+    pub(super) fn closed(&self, uri: &Url) {
+        let told = self.lock_open().close(uri);
+        if let Some(event) = told {
+            self.tell(event);
         }
-        path
+    }
+
+    /// Takes in a change of a document under a name that is not followed. False if it is followed.
+    pub(super) fn changed_beside(&self, uri: &Url, version: i32, changes: &[TextDocumentContentChangeEvent]) -> bool {
+        self.lock_open().change(uri, version, changes, self.encoding())
+    }
+
+    /// The name is one that is not followed.
+    pub(super) fn is_beside(&self, uri: &Url) -> bool {
+        self.lock_open().is_other(uri)
+    }
+
+    /// Another name under which a file is open with a text other than this.
+    pub(super) fn differs(&self, path: &WorkspacePath, text: &str) -> Option<Url> {
+        self.lock_open().differs(path, text).cloned()
     }
 
     /// Which file of the workspace a URI names. None outside the root, and for git's own files.
     pub fn path_of(&self, uri: &Url) -> Option<WorkspacePath> {
-        if let Some(path) = self.lock_open().paths.get(uri) {
+        if let Some(path) = self.lock_open().path(uri) {
             return Some(path.clone());
         }
         let root = self.root()?;
@@ -333,7 +339,7 @@ impl Session {
 
     /// What the client calls a file of the workspace: as it does itself, where it has it open.
     pub fn uri_of(&self, path: &WorkspacePath) -> Option<Url> {
-        if let Some(uri) = self.lock_open().uris.get(path) {
+        if let Some(uri) = self.lock_open().followed(path) {
             return Some(uri.clone());
         }
         Url::from_file_path(self.root()?.join(path.as_str())).ok()
@@ -362,7 +368,8 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 /// Pages that the engine writes: a client that loads them again tells of a change that nobody made.
 fn is_written_by_us(path: &WorkspacePath) -> bool {
     let page = matches!(path.file_name(), "task.md" | "review.md" | "timeline.md");
-    page && path.as_str().starts_with(".planwright/tasks/")
+    let loose = matches!(path.as_str(), ".planwright/tasks.md" | ".planwright/compare.md");
+    loose || (page && path.as_str().starts_with(".planwright/tasks/"))
 }
 
 /// A file of git's own: the message of a commit, the list of a rebase.

@@ -1,16 +1,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use super::session::Acts;
-use crate::desk::{Desk, Dossier, fixture};
-use crate::domain::task::action::{Action, Which};
+use super::{Ground, Place};
+use crate::desk::{Desk, Dossier, Query, View, fixture};
+use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Which};
+use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
-use crate::ports::SessionId;
+use crate::host::{Port, Update};
+use crate::ports::{Documents, Fut, SessionId};
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, Told};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
 /// A folder, and what the server stands on in it.
@@ -39,6 +44,19 @@ impl Bench {
 
     fn untold(&self, profile: Profile) -> Editor {
         Editor::connect(profile, self.folder.path(), Arc::new(Shared(self.ground.clone())))
+    }
+}
+
+/// The list of tasks where there is none: the command is answered, and then says so.
+async fn asks_for_tasks(editor: &Editor) {
+    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    says_there_is_none(editor).await;
+}
+
+async fn says_there_is_none(editor: &Editor) {
+    for method in ["window/logMessage", "window/showMessage"] {
+        let said = editor.expect(method).await;
+        assert_eq!(said["message"], "planwright: there is no task here yet; next: planwright.plan");
     }
 }
 
@@ -88,6 +106,7 @@ async fn nulls_are_what_was_left_out() {
     let editor = Bench::new().editor(Profile::helix_25_07()).await;
     let command = json!({"command": "planwright.tasks", "arguments": null});
     assert_eq!(editor.request("workspace/executeCommand", command).await, Ok(Value::Null));
+    says_there_is_none(&editor).await;
     assert_eq!(editor.request("shutdown", Value::Null).await, Ok(Value::Null));
 }
 
@@ -96,7 +115,7 @@ async fn a_panic_ends_one_request() {
     let editor = Bench::new().editor(Profile::vscode_1_139()).await;
     let error = editor.request("planwright/test/panics", Value::Null).await.unwrap_err();
     assert_eq!(error["code"], -32603);
-    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    asks_for_tasks(&editor).await;
 }
 
 #[tokio::test]
@@ -122,7 +141,7 @@ async fn an_answer_that_comes_too_late_hurts_nobody() {
 async fn many_waiting_requests_keep_nobody_from_being_heard() {
     let editor = Bench::new().editor(Profile::neovim_0_11()).await;
     let waiting: Vec<_> = (0..200).map(|_| editor.begin("planwright/test/waits", Value::Null)).collect();
-    assert_eq!(editor.command("planwright.tasks", json!([])).await, Ok(Value::Null));
+    asks_for_tasks(&editor).await;
     for request in waiting {
         editor.notify("$/cancelRequest", json!({"id": request.id}));
         assert_eq!(request.answer().await.unwrap_err()["code"], -32800);
@@ -203,7 +222,7 @@ async fn every_editor_gets_the_same_capabilities() {
     inlayHintProvider: true
     textDocumentSync: {"openClose":true,"change":2,"save":{"includeText":false}}
     hoverProvider: true
-    completionProvider: {"resolveProvider":false,"triggerCharacters":["`",":"," ","("]}
+    completionProvider: {"resolveProvider":false,"triggerCharacters":["`"]}
     definitionProvider: true
     documentSymbolProvider: true
     workspaceSymbolProvider: true
@@ -329,7 +348,7 @@ async fn a_lost_host_is_joined_again_and_its_tasks_go_on() {
     let bench = Bench::new();
     let editor = bench.editor(Profile::neovim_0_11()).await;
     editor.allow_views();
-    editor.command(ACT, json!([])).await.unwrap();
+    asks_for_tasks(&editor).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(bench.port.acted(), []);
     bench.port.show(with(interrupted()));
@@ -347,5 +366,99 @@ async fn initialize_is_answered_while_the_root_is_still_being_opened() {
     editor.allow_views();
     editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
     bench.ground.opening.add_permits(1);
+    assert_eq!(editor.quit().await, 0);
+}
+
+/// A ground that does not open its root for a while, or a port that cannot show its desk at once.
+struct Reluctant {
+    ground: Shared,
+    refusals: std::sync::Mutex<Vec<Refusal>>,
+}
+
+impl Ground for Reluctant {
+    fn documents(&self) -> Arc<dyn Documents> {
+        self.ground.documents()
+    }
+
+    fn root_of(&self, folder: &Path) -> Option<PathBuf> {
+        self.ground.root_of(folder)
+    }
+
+    fn working_directory(&self) -> PathBuf {
+        self.ground.working_directory()
+    }
+
+    fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+        match self.refusals.lock().unwrap().pop() {
+            Some(refusal) => Box::pin(std::future::ready(Err(refusal))),
+            None => self.ground.open(folder, client),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_root_that_does_not_open_is_tried_again_and_each_reason_is_said_once() {
+    let bench = Bench::new();
+    let refusal = |message: &str| refuse(RefusalKind::Held, message, "end it");
+    let refusals = vec![refusal("then this"), refusal("held"), refusal("held"), refusal("held")].into();
+    let ground = Reluctant { ground: Shared(bench.ground.clone()), refusals };
+    let editor = Editor::start(Profile::neovim_0_11(), bench.folder.path(), Arc::new(ground)).await;
+    editor.allow_views();
+    assert_eq!(editor.expect("window/showMessage").await["message"], "planwright: held; next: end it");
+    // What is asked for meanwhile is refused with the reason, at once.
+    editor.command("planwright.run", json!([])).await.unwrap();
+    assert_eq!(editor.expect("window/showMessage").await["message"], "planwright: held; next: end it");
+    assert_eq!(editor.expect("window/showMessage").await["message"], "planwright: then this; next: end it");
+    sleep(Duration::from_secs(2)).await;
+    editor.command("planwright.run", json!([])).await.unwrap();
+    assert_eq!(bench.port.acts(1).await.len(), 1);
+}
+
+/// A port that panics when its desk is looked at for the first time.
+struct Panicking(Arc<TestPort>, AtomicBool);
+
+impl Port for Panicking {
+    fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
+        self.0.act(actor, action)
+    }
+
+    fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
+        self.0.ask(query)
+    }
+
+    fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        assert!(self.1.swap(true, Ordering::Relaxed), "as it is to");
+        self.0.desks()
+    }
+
+    fn updates(&self) -> broadcast::Receiver<Update> {
+        self.0.updates()
+    }
+
+    fn is_host(&self) -> bool {
+        true
+    }
+
+    fn lost(&self) -> Fut<'_, ()> {
+        self.0.lost()
+    }
+
+    fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
+        self.0.rejoin()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_beside_the_handlers_silences_nobody() {
+    let bench = Bench::new();
+    bench.port.show(with(interrupted()));
+    let port = Arc::new(Panicking(bench.port.clone(), AtomicBool::default()));
+    let ground = TestGround::with_port(bench.folder.path(), bench.documents.clone(), port);
+    let editor = Editor::start(Profile::neovim_0_11(), bench.folder.path(), Arc::new(Shared(ground))).await;
+    editor.allow_views();
+    let said = editor.expect("window/showMessage").await;
+    assert!(said["message"].as_str().unwrap().starts_with("planwright: a fault in what is shown"), "{said}");
+    // It is shown after all.
+    editor.expect("textDocument/publishDiagnostics").await;
     assert_eq!(editor.quit().await, 0);
 }

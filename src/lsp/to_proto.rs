@@ -4,14 +4,9 @@
 //! Absent: URIs (the session's).
 
 use crate::domain::problem::Replacement;
-use crate::domain::text::{Encoding, LineIndex, LoneCr};
+use crate::domain::text::{Encoding, LineIndex};
 use std::ops;
 use tower_lsp::lsp_types::{Position, Range, TextEdit};
-
-/// The lines of a text as the protocol counts them: made once for all positions in it.
-pub fn index(text: &str) -> LineIndex {
-    LineIndex::new(text, LoneCr::Break)
-}
 
 /// Where a byte is.
 pub fn position(index: &LineIndex, text: &str, byte: usize, encoding: Encoding) -> Position {
@@ -26,7 +21,7 @@ pub fn range(index: &LineIndex, text: &str, range: &ops::Range<usize>, encoding:
 
 /// Edits in the order of the text, all meant on it, as a client takes them.
 pub fn text_edits(text: &str, edits: &[Replacement], encoding: Encoding) -> Vec<TextEdit> {
-    let index = index(text);
+    let index = LineIndex::new(text);
     edits
         .iter()
         .map(|edit| TextEdit { range: range(&index, text, &edit.range, encoding), new_text: edit.text.clone() })

@@ -12,6 +12,7 @@ mod agent;
 mod bytes;
 mod edges;
 mod edit;
+mod editors;
 mod failure;
 mod faults;
 mod input;

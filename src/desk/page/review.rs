@@ -35,7 +35,7 @@ pub fn review(dossier: &Dossier) -> String {
         let _ = write!(
             page,
             "\nTo accept all pending hunks but uncertain ones: {} · {}\n",
-            code("planwright.accept"),
+            code(&format!("planwright.accept \"{}\" \"--all\"", task.id)),
             code(&format!("planwright accept {} --all", task.id))
         );
     }

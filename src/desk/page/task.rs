@@ -44,7 +44,7 @@ pub fn task(dossier: &Dossier, aids: &Aids) -> String {
         };
         let _ = write!(page, "\n## {title}\n\n{}", fence("markdown", answer.text.trim_end()));
     }
-    gates(&mut page, &status);
+    gates(&mut page, dossier, &status);
     failures(&mut page, &status);
     the_plan(&mut page, dossier, &plan, aids);
     steps(&mut page, dossier, &status);
@@ -98,9 +98,14 @@ fn waits_for_approval(status: &StatusView, plan: &ShowView) -> String {
     }
 }
 
-fn gates(page: &mut String, status: &StatusView) {
+fn gates(page: &mut String, dossier: &Dossier, status: &StatusView) {
     for gate in &status.gates {
         let _ = write!(page, "\n## Gate {}\n\n{}\n", line(gate.gate.as_str()), line(&gate.asked));
+        let open = dossier.task.open_gates().find(|open| open.id == gate.gate);
+        if let Some(command) = open.and_then(|open| open.of_command()) {
+            // a line is cut; what is allowed is read whole
+            let _ = write!(page, "\n{}", fence("sh", &shell_words::join(&command.argv)));
+        }
         if let Some(detail) = &gate.detail {
             let _ = write!(page, "\n{}", fence("diff", detail));
         }

@@ -161,7 +161,7 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
     let buffered =
         ReviewHunk { on_disk: false, pending: true, ..hunk("h3333333", HunkState::Accepted, Some(Decision::Accept)) };
     let hunks = vec![hunk("h1111111", HunkState::Open, None), uncertain, buffered];
-    assert_snapshot!(review(&Dossier { hunks: Arc::new(hunks), ..waiting() }), @r"
+    assert_snapshot!(review(&Dossier { hunks: Arc::new(hunks), ..waiting() }), @r#"
     # Review: make retries configurable
 
     **awaiting approval** · task `k3xf` · 2 pending, 0 accepted, 1 rejected
@@ -206,8 +206,8 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
      }
     ```
 
-    To accept all pending hunks but uncertain ones: `planwright.accept` · `planwright accept k3xf --all`
-    ");
+    To accept all pending hunks but uncertain ones: `planwright.accept "k3xf" "--all"` · `planwright accept k3xf --all`
+    "#);
 }
 
 #[test]

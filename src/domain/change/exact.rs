@@ -56,7 +56,7 @@ pub(super) fn exact(change: &FileChange, text: &str, held: &[Held]) -> Option<Ve
     let mut found = Vec::with_capacity(held.len());
     for (held, round) in held.iter().zip(&rounds).rev() {
         let Reading { from, state, range, .. } = round.get(reading)?.clone();
-        found.push(Held { hunk: held.hunk, range, state, loose: false });
+        found.push(Held { hunk: held.hunk, range, state, loose: false, bare: false, last: Some(state) });
         reading = from;
     }
     found.reverse();

@@ -12,10 +12,11 @@ pub mod subset;
 
 pub mod accept;
 mod align;
-pub mod carry;
+mod carry;
 mod edit;
 mod exact;
 pub mod spot;
+pub mod spots;
 
 pub mod enforce;
 pub mod formatting;
@@ -23,11 +24,11 @@ pub mod stats;
 pub mod unified;
 
 pub use accept::{Conflict, edits_at, plan_undo, plan_write};
-pub use carry::Spots;
 pub use enforce::{ChangedFile, violations};
 pub use hunks::file_change;
 pub use model::*;
 pub use spot::{HunkStanding, derive};
+pub use spots::Spots;
 pub use stats::Stats;
 pub use subset::apply_subset;
 

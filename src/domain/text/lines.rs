@@ -36,15 +36,6 @@ impl Encoding {
     }
 }
 
-/// Whether a CR without an LF ends a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LoneCr {
-    /// It is a character like any other: hunks, compilers, git.
-    Text,
-    /// It ends a line: the language server protocol.
-    Break,
-}
-
 /// A place as clients name it, both 0-based.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Position {
@@ -64,19 +55,9 @@ pub struct LineIndex {
 
 impl LineIndex {
     /// Reads the text once.
-    pub fn new(text: &str, lone_cr: LoneCr) -> Self {
-        let bytes = text.as_bytes();
+    pub fn new(text: &str) -> Self {
         let mut starts = vec![0];
-        for (at, byte) in bytes.iter().enumerate() {
-            let ends = match byte {
-                b'\n' => true,
-                b'\r' => lone_cr == LoneCr::Break && bytes.get(at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            if ends {
-                starts.push(at + 1);
-            }
-        }
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
         Self { starts, len: text.len() }
     }
 
@@ -111,8 +92,7 @@ impl LineIndex {
         let Some(range) = usize::try_from(position.line).ok().and_then(|line| self.range(line)) else {
             return self.len;
         };
-        let line = text.get(range.clone()).unwrap_or("");
-        let line = line.trim_end_matches(['\n', '\r']);
+        let line = body(text.get(range.clone()).unwrap_or(""));
         let mut left = usize::try_from(position.column).unwrap_or(usize::MAX);
         let mut at = range.start;
         for c in line.chars() {
@@ -128,8 +108,8 @@ impl LineIndex {
 }
 
 /// The byte a client means, without an index of all lines: for one place in a text that is about to change. As
-/// [`LineIndex::offset`] where a lone CR breaks a line, but for one place that it has no name for: one column behind a
-/// line that ends in CRLF is between the two. An editor that shows the CR of a mixed file as a character means that.
+/// [`LineIndex::offset`], but for one place that it has no name for: one column behind a line that ends in CRLF is
+/// between the two. An editor that shows the CR of a mixed file as a character means that.
 pub fn seek(text: &str, position: Position, encoding: Encoding) -> usize {
     let Some(start) = line_start(text.as_bytes(), position.line) else { return text.len() };
     let rest = text.get(start..).unwrap_or("");
@@ -137,8 +117,8 @@ pub fn seek(text: &str, position: Position, encoding: Encoding) -> usize {
     let mut at = start;
     for c in rest.chars() {
         let units = encoding.units(c);
-        let crlf = c == '\r' && left == 1 && text.as_bytes().get(at + 1) == Some(&b'\n');
-        if left < units || (matches!(c, '\r' | '\n') && !crlf) {
+        let ending = c == '\n' || (c == '\r' && left != 1 && text.as_bytes().get(at + 1) == Some(&b'\n'));
+        if left < units || ending {
             break;
         }
         left -= units;
@@ -156,22 +136,15 @@ fn line_start(bytes: &[u8], line: u32) -> Option<usize> {
         return Some(0);
     }
     while let Some(block) = bytes.get(at..at + BLOCK) {
-        let plain = block.iter().fold(0_usize, |sum, byte| sum + usize::from(*byte == b'\n'));
-        let returns = block.contains(&b'\r');
-        if returns || plain >= left {
+        let ended = block.iter().fold(0_usize, |sum, byte| sum + usize::from(*byte == b'\n'));
+        if ended >= left {
             break;
         }
-        left -= plain;
+        left -= ended;
         at += BLOCK;
     }
-    // a text with CRs is read byte by byte from the first block that has one, until enough lines have ended
     for (near, byte) in bytes.iter().enumerate().skip(at) {
-        let ends = match byte {
-            b'\n' => true,
-            b'\r' => bytes.get(near + 1) != Some(&b'\n'),
-            _ => false,
-        };
-        left -= usize::from(ends);
+        left -= usize::from(*byte == b'\n');
         if left == 0 {
             return Some(near + 1);
         }

@@ -4,9 +4,9 @@
 //! sends can make it panic; what does not fit is clamped (positions) or refused (edits).
 //! Absent: documents, versions and URIs. They belong to whoever owns the text.
 //!
-//! A line ends with LF; a CR directly before it belongs to the ending. A *lone* CR is no line break for hunks: git,
-//! compilers and diff tools see none, and a hunk must be what `git apply` would see. The language server protocol
-//! does count it, so [`LineIndex`] is told which of the two is meant.
+//! A line ends with LF; a CR directly before it belongs to the ending. A *lone* CR is no line break: git, compilers and
+//! diff tools see none, and a hunk must be what `git apply` would see. The language server protocol does count it, and
+//! its clients do not: Neovim and Helix show it as a character, VS Code sends no text that has one.
 
 mod edits;
 mod lines;
@@ -14,7 +14,7 @@ pub mod sanitize;
 mod style;
 
 pub use edits::{EditProblem, apply, invert, map_offset, map_range};
-pub use lines::{Encoding, LineIndex, LoneCr, Position, body, lines, seek};
+pub use lines::{Encoding, LineIndex, Position, body, lines, seek};
 pub use style::{Ending, Indent, Style};
 
 /// A number of things in words: `1 hunk`, `2 hunks`.

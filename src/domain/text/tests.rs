@@ -58,7 +58,7 @@ fn ranges_are_carried_through_edits() {
 
 #[track_caller]
 fn check_position(text: &str, byte: usize, expect: [(u32, u32); 3]) {
-    let index = LineIndex::new(text, LoneCr::Break);
+    let index = LineIndex::new(text);
     for (encoding, (line, column)) in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32].into_iter().zip(expect) {
         let position = index.position(text, byte, encoding);
         assert_eq!((position.line, position.column), (line, column), "{encoding:?}");
@@ -69,13 +69,15 @@ fn check_position(text: &str, byte: usize, expect: [(u32, u32); 3]) {
 #[test]
 fn a_byte_is_a_line_and_a_column_in_every_encoding() {
     check_position("a\r\nb🦀c\rd", 8, [(1, 5), (1, 3), (1, 2)]);
-    check_position("a\r\nb🦀c\rd", 10, [(2, 0), (2, 0), (2, 0)]);
+    // a lone CR is a character of its line
+    check_position("a\r\nb🦀c\rd", 10, [(1, 7), (1, 5), (1, 4)]);
+    check_position("a\r\r\nb", 2, [(0, 2), (0, 2), (0, 2)]);
     check_position("é\n", 3, [(1, 0), (1, 0), (1, 0)]);
-    let index = LineIndex::new("🦀\r\nx", LoneCr::Text);
+    let index = LineIndex::new("🦀\r\nx");
     let at = |line, column| index.offset("🦀\r\nx", Position { line, column }, Encoding::Utf16);
     assert_eq!([at(0, 1), at(0, 2), at(0, 99), at(1, 7), at(9, 0)], [0, 4, 4, 7, 7]);
-    assert_eq!(LineIndex::new("a\rb", LoneCr::Text).count(), 1);
-    assert_eq!(LineIndex::new("a\rb", LoneCr::Break).count(), 2);
+    assert_eq!(LineIndex::new("a\rb").count(), 1);
+    assert_eq!(seek("a\rb\nc", Position { line: 1, column: 1 }, Encoding::Utf16), 5);
 }
 
 #[track_caller]
@@ -136,7 +138,7 @@ proptest! {
     #[test]
     fn positions_lead_back(text in "[aé🦀\r\n]{0,24}", at in any::<prop::sample::Index>()) {
         prop_assert_eq!(lines(&text).concat(), text.clone());
-        let index = LineIndex::new(&text, LoneCr::Text);
+        let index = LineIndex::new(&text);
         let bounds: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
         let byte = *at.get(&bounds);
         for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
@@ -150,7 +152,7 @@ proptest! {
     fn a_place_is_sought_as_an_index_finds_it(text in "[aé🦀\r\n]{0,24}", line in 0..9_u32, column in 0..9_u32, long in any::<bool>()) {
         let text = if long { format!("{}{text}", "abc\n".repeat(3_000)) } else { text };
         let line = if long { line + 2_999 } else { line };
-        let index = LineIndex::new(&text, LoneCr::Break);
+        let index = LineIndex::new(&text);
         let position = Position { line, column };
         for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
             let (sought, found) = (seek(&text, position, encoding), index.offset(&text, position, encoding));

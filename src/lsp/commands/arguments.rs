@@ -4,7 +4,7 @@
 //! than by saying what is wrong. What cannot be understood is refused and never left out: a target that was lost on the
 //! way must not widen a decision. Absent: what a command comes to.
 
-use crate::actions::{Row, Word};
+use crate::actions::{Row, Verb, Word};
 use crate::domain::ids::*;
 use crate::domain::task::action::{Comment, GateAnswer, Place};
 use serde_json::{Map, Value};
@@ -48,6 +48,8 @@ pub struct Given {
     pub gate: Option<GateId>,
     /// What is decided there.
     pub answer: Option<GateAnswer>,
+    /// What is allowed there is allowed for the whole plan.
+    pub for_plan: bool,
     /// Which revision.
     pub revision: Option<RevisionRef>,
     /// Which revisions, by number.
@@ -74,6 +76,45 @@ pub struct Given {
     pub decline: bool,
     /// Words.
     pub words: Option<String>,
+}
+
+impl Given {
+    /// Something of it by name, if there is any. What a command has no use for was meant for something, most likely to
+    /// narrow it.
+    pub fn something(&self) -> Option<&'static str> {
+        let Self { task, step, hunks, file, all, gate, answer, for_plan, revision, revisions, upto, .. } = self;
+        let Self { number, place, references, problem, states, tools, plan, comment, decline, words, .. } = self;
+        let all = [
+            (task.is_some(), "a task"),
+            (step.is_some(), "a step"),
+            (!hunks.is_empty(), "a hunk"),
+            (file.is_some(), "`file`"),
+            (*all, "`all`"),
+            (gate.is_some(), "a gate"),
+            (answer.is_some(), "`answer`"),
+            (*for_plan, "`for-plan`"),
+            (revision.is_some(), "`revision`"),
+            (!revisions.is_empty(), "`from` or `to`"),
+            (upto.is_some(), "`upto`"),
+            (number.is_some(), "a number"),
+            (place.is_some(), "a place"),
+            (!references.is_empty(), "a reference"),
+            (problem.is_some(), "a problem"),
+            (*states, "`states`"),
+            (*tools, "`tools`"),
+            (*plan, "`plan`"),
+            (comment.is_some(), "a comment"),
+            (*decline, "`decline`"),
+            (words.is_some(), "a word"),
+        ];
+        all.into_iter().find_map(|(is_there, name)| is_there.then_some(name))
+    }
+
+    /// It says already what is decided, or on what.
+    fn has_target(&self) -> bool {
+        let named = self.gate.is_some() || self.answer.is_some() || self.file.is_some() || self.step.is_some();
+        named || self.all || !self.hunks.is_empty() || self.place.is_some()
+    }
 }
 
 /// Tells arguments apart.
@@ -162,6 +203,17 @@ fn span(lines: &[u32]) -> Result<Option<(u32, u32)>, String> {
     Ok(Some((one.min(other), one.max(other))))
 }
 
+/// Of two values one would be taken, and the other was meant.
+fn once<T: PartialEq>(slot: &mut Option<T>, value: T, name: &str) -> Result<(), String> {
+    match slot {
+        Some(former) if *former != value => Err(format!("{name} is given twice")),
+        Some(_) | None => {
+            *slot = Some(value);
+            Ok(())
+        }
+    }
+}
+
 fn put_place(given: &mut Given, place: Place) -> Result<(), String> {
     match given.place.replace(place) {
         None => Ok(()),
@@ -169,7 +221,13 @@ fn put_place(given: &mut Given, place: Place) -> Result<(), String> {
     }
 }
 
-/// A path with numbers behind it is a place; numbers elsewhere are words again.
+/// Commands that are about a place, or about what stands there.
+fn takes_place(row: &Row) -> bool {
+    use Verb::{Accept, Ask, Change, Fix, NextHunk, Plan, PreviousHunk, Reject, Undo};
+    matches!(row.verb, Plan | Change | Fix | Ask | Accept | Reject | Undo | NextHunk | PreviousHunk)
+}
+
+/// A path with numbers behind it is a place, where a command takes one; numbers elsewhere are words again.
 fn flat_place(pieces: Vec<Piece>, row: &Row, known: &Known<'_>, given: &mut Given) -> Result<Vec<String>, String> {
     if let [Piece::Word(path), rest @ ..] = pieces.as_slice()
         && let lines = rest.iter().map_while(|piece| match piece {
@@ -178,7 +236,7 @@ fn flat_place(pieces: Vec<Piece>, row: &Row, known: &Known<'_>, given: &mut Give
         })
         && let lines = lines.collect::<Vec<_>>()
         && !lines.is_empty()
-        && !row.words.contains(&Word::Revisions)
+        && takes_place(row)
     {
         put_place(given, Place { path: file(path, known)?, lines: span(&lines)? })?;
         return Ok(words(rest.get(lines.len()..).unwrap_or_default()));
@@ -212,7 +270,7 @@ fn switches(words: Vec<String>, row: &Row, known: &Known<'_>, given: &mut Given)
         match (switch.name, value) {
             ("at", Value::String(at)) => put_place(given, place(&at, known)?)?,
             ("with", Value::String(path)) => given.references.push(file(&path, known)?),
-            ("for-plan", _) => given.answer = Some(GateAnswer::AllowForPlan),
+            ("for-plan", _) => given.for_plan = true,
             // The action in an editor is the yes; nobody stays with it there.
             ("yes" | "timeout", _) => {}
             (name, value) => {
@@ -237,17 +295,21 @@ fn place(text: &str, known: &Known<'_>) -> Result<Place, String> {
 }
 
 /// Which word is which: by shape where a shape is its own; the rest are words, a step or a work, as the row has it.
+///
+/// A word that could be the id of a task, where there are more words than the command takes, is a task that is not
+/// there: the decision is not for another one.
 fn told_apart(words: Vec<String>, row: &Row, known: &Known<'_>, given: &mut Given) -> Result<(), String> {
     let has = |word: Word| row.words.contains(&word);
     let mut others = Vec::new();
+    let (mut leads, mut early) = (false, false);
     for (index, word) in words.into_iter().enumerate() {
         let task = TaskId::new(word.as_str());
         if index == 0 && has(Word::Task) && known.tasks.contains(&task) {
-            given.task = Some(task);
+            once(&mut given.task, task, "the task")?;
         } else if has(Word::MaybeGate) && given.gate.is_none() && is_gate(&word) {
             given.gate = Some(GateId::new(word));
-        } else if let Some(answer) = answer(&word).filter(|_| has(Word::Verdict) && given.answer.is_none()) {
-            given.answer = Some(answer);
+        } else if let Some(answer) = answer(&word).filter(|_| has(Word::Verdict)) {
+            once(&mut given.answer, answer, "the answer")?;
         } else if has(Word::Hunks) && is_hunk(&word) {
             given.hunks.push(HunkId::new(word));
         } else if let Some(revision) = revision_number(&word).filter(|_| has(Word::Revisions)) {
@@ -255,8 +317,20 @@ fn told_apart(words: Vec<String>, row: &Row, known: &Known<'_>, given: &mut Give
         } else if has(Word::Place) && given.place.is_none() && others.is_empty() {
             put_place(given, place(&word, known)?)?;
         } else {
+            leads |= index == 0;
+            early |= !given.has_target();
             others.push(word);
         }
+    }
+    let takes = |word: &&Word| matches!(word, Word::Step | Word::MaybeStep | Word::MaybeWork);
+    let takes_step = row.words.iter().any(|word| takes(&word)) && given.step.is_none();
+    let takes_words = has(Word::Words) || has(Word::MaybeWords);
+    let room = usize::from(takes_step) + usize::from(takes_words);
+    if let [first, ..] = others.as_slice()
+        && (leads && has(Word::Task) && given.task.is_none() && others.len() > room && is_like_task(first))
+    {
+        let quoted = if takes_words { "; several words are one text" } else { "" };
+        return Err(format!("there is no task `{first}`{quoted}"));
     }
     if has(Word::MaybeNumber) && others.len() > 1 && given.number.is_none() {
         given.number = others.first().and_then(|first| first.parse().ok());
@@ -264,16 +338,15 @@ fn told_apart(words: Vec<String>, row: &Row, known: &Known<'_>, given: &mut Give
             others.remove(0);
         }
     }
-    let takes = |word: &&Word| matches!(word, Word::Step | Word::MaybeStep | Word::MaybeWork);
-    if row.words.iter().any(|word| takes(&word)) && given.step.is_none() && !others.is_empty() {
+    if takes_step && !others.is_empty() {
         given.step = Some(StepId::new(others.remove(0)));
     }
     if others.is_empty() {
         return Ok(());
     }
-    // At a gate and with hunks they are a remark or a reason.
+    // At a gate and behind hunks they are a remark or a reason.
     let reason = row.switches.iter().any(|switch| switch.name == "reason" || switch.name == "comment");
-    if has(Word::Words) || has(Word::MaybeWords) || reason {
+    if takes_words || (reason && !early) {
         return put_words(given, others.join(" "));
     }
     Err(format!("`{}` is one word too many", cut(&others.join(" "))))
@@ -319,8 +392,8 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
             _ => number(value, name),
         };
         match name.as_str() {
-            "task" => given.task = Some(TaskId::new(text()?)),
-            "step" | "work" => given.step = Some(StepId::new(text()?)),
+            "task" => once(&mut given.task, TaskId::new(text()?), "the task")?,
+            "step" | "work" => once(&mut given.step, StepId::new(text()?), "the step")?,
             "hunk" | "hunks" => {
                 for hunk in texts()? {
                     if !is_hunk(&hunk) {
@@ -332,11 +405,11 @@ fn named(fields: &Map<String, Value>, known: &Known<'_>, given: &mut Given) -> R
                     return Err(format!("`{name}` is empty"));
                 }
             }
-            "file" => given.file = Some(file(&text()?, known)?),
+            "file" => once(&mut given.file, file(&text()?, known)?, "the file")?,
             "all" => given.all = flag()?,
-            "gate" => given.gate = Some(GateId::new(text()?)),
+            "gate" => once(&mut given.gate, GateId::new(text()?), "the gate")?,
             "answer" => match answer(&text()?) {
-                Some(answer) => given.answer = Some(answer),
+                Some(answer) => once(&mut given.answer, answer, "the answer")?,
                 None => put_words(given, text()?)?,
             },
             "words" | "goal" | "reason" | "instruction" => put_words(given, text()?)?,
@@ -419,6 +492,13 @@ fn reported(value: &Value) -> Result<Reported, String> {
 
 fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Ids of tasks are four to six small letters and digits, a letter first.
+fn is_like_task(word: &str) -> bool {
+    (4..=6).contains(&word.len())
+        && word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
 fn is_gate(word: &str) -> bool {

@@ -8,27 +8,28 @@ use super::moment::Moment;
 use super::paper::{self, Asked};
 use super::refusal_of;
 use crate::desk::{Desk, Dossier, PageKind, Query, View};
-use crate::domain::change::{Decision, HunkState};
+use crate::domain::change::{Decision, Entry, HunkState, file_change};
 use crate::domain::ids::*;
 use crate::domain::plan::small;
 use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
 use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
-use crate::domain::text::{LineIndex, LoneCr, counted};
+use crate::domain::text::counted;
 use crate::host::Port;
 use crate::lsp::ground::Place as Root;
 use crate::lsp::plan_doc::{accept_offered, decline_offered};
 use crate::lsp::session::Session;
 use crate::lsp::views::hunks::{Placed, placed};
-use crate::lsp::views::{OfSession, tasks, walk, words};
-use std::collections::{BTreeSet, HashMap};
+use crate::lsp::views::walk::{self, From};
+use crate::lsp::views::{OfSession, tasks, words};
+use crate::ports::{Document, EditorOrder};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
-use tower_lsp::lsp_types::{Position, Range, TextEdit, WorkspaceEdit};
+use tower_lsp::lsp_types::{Position, Range, Url};
 
-/// How long a root may take to open under a command that came early.
-const OPENING: Duration = Duration::from_secs(10);
+/// Characters of a line of a page: more is no line that a person wrote.
+const WIDE: usize = 2000;
 
 /// Candidates that a refusal lists.
 const LISTED: usize = 4;
@@ -37,14 +38,8 @@ const LISTED: usize = 4;
 ///
 /// # Errors
 /// Why not, and what to do next.
-pub async fn out(session: &Arc<Session>, errand: Errand, moment: Moment) -> Result<(), Refusal> {
-    let root = match session.place() {
-        Some(root) => root,
-        None => tokio::time::timeout(OPENING, session.placed()).await.map_err(|_| {
-            refuse(RefusalKind::Broken, "this workspace is not open yet", "give the command again in a moment")
-        })?,
-    };
-    let doing = Doing { session, root: root.as_ref(), moment };
+pub async fn out(session: &Arc<Session>, root: &dyn Root, errand: Errand, moment: Moment) -> Result<(), Refusal> {
+    let doing = Doing { session, root, moment };
     match errand {
         Errand::Act(Action::Approve { task, revision, upto }) => doing.approve_and_run(task, revision, upto).await,
         Errand::Act(action) => doing.act(action).await.map(drop),
@@ -231,7 +226,22 @@ impl Doing<'_> {
     /// Shows a page that the engine writes.
     async fn page(&self, task: Which, kind: PageKind) -> Result<(), Refusal> {
         let View::Page(page) = self.ask(Query::Page { task, page: kind }).await? else { return Err(nonsense()) };
-        self.moment.show_file(self.session, &page.path).await;
+        self.moment.show_file(self.session, &page.path, None).await;
+        Ok(())
+    }
+
+    /// Shows the review, at a hunk where one is meant.
+    async fn review(&self, task: Which, hunk: Option<&HunkId>) -> Result<(), Refusal> {
+        let query = Query::Page { task, page: PageKind::Review };
+        let View::Page(page) = self.ask(query).await? else { return Err(nonsense()) };
+        let line = match hunk {
+            Some(hunk) => Some(paper::heading(&page.text, hunk).ok_or_else(|| {
+                refuse(RefusalKind::NotFound, format!("there is no hunk {hunk} in this task"), "planwright.openReview")
+            })?),
+            None => None,
+        };
+        let at = line.map(|line| Position { line, character: 0 });
+        self.moment.show_file(self.session, &page.path, at.map(|at| Range { start: at, end: at })).await;
         Ok(())
     }
 
@@ -240,7 +250,7 @@ impl Doing<'_> {
         let root = self.root.root().to_path_buf();
         let written = tokio::task::spawn_blocking(move || paper::write(&root, name, &text)).await;
         let path = written.map_err(std::io::Error::other).flatten().map_err(|error| refusal_of(&error))?;
-        self.moment.show_file(self.session, &path).await;
+        self.moment.show_file(self.session, &path, None).await;
         Ok(())
     }
 
@@ -249,7 +259,7 @@ impl Doing<'_> {
             Shown::Plan(which) => match self.ask(Query::Show { task: which.clone() }).await? {
                 View::Show(view) => match &view.path {
                     Some(path) => {
-                        self.moment.show_file(self.session, path).await;
+                        self.moment.show_file(self.session, path, None).await;
                         Ok(())
                     }
                     None => self.page(which, PageKind::Task).await,
@@ -257,6 +267,7 @@ impl Doing<'_> {
                 _ => Err(nonsense()),
             },
             Shown::Page(which, kind) => self.page(which, kind).await,
+            Shown::Review(which, hunk) => self.review(which, hunk.as_ref()).await,
             Shown::Compare(task, from, to) => {
                 let View::Compare(view) = self.ask(Query::Compare { task, from, to }).await? else {
                     return Err(nonsense());
@@ -265,7 +276,7 @@ impl Doing<'_> {
                 match view.difference.as_slice() {
                     [] => text.push_str("They say the same.\n"),
                     // Indented, so that no line of a plan ends the block.
-                    lines => lines.iter().for_each(|line| text.push_str(&format!("    {line}\n"))),
+                    lines => lines.iter().for_each(|line| text.push_str(&format!("    {}\n", words::line(line, WIDE)))),
                 }
                 self.loose("compare.md", text).await
             }
@@ -282,10 +293,8 @@ impl Doing<'_> {
                                 count => format!(", {} pending", counted(count, "hunk")),
                             };
                             let (task, goal) = (&line.task, words::title(&line.goal));
-                            text.push_str(&format!(
-                                "- [{task}](tasks/{task}/task.md) {}{pending}: {goal}\n",
-                                line.words
-                            ));
+                            let state = words::line(&line.words, WIDE);
+                            text.push_str(&format!("- [{task}](tasks/{task}/task.md) {state}{pending}: {goal}\n"));
                         }
                     }
                 }
@@ -296,12 +305,13 @@ impl Doing<'_> {
 
     async fn walk(&self, forward: bool, place: Option<Place>, task: Option<&TaskId>) -> Result<(), Refusal> {
         let desk = self.session.desk();
-        let given = place.map(|place| {
-            let line = place.lines.map_or(0, |(first, _)| first.saturating_sub(1));
-            (place.path, line)
-        });
-        let from = given.or_else(|| self.session.commands().lock().stop.clone());
-        let from = from.as_ref().map(|(path, line)| (path, *line));
+        let last = self.session.commands().lock().stop.clone();
+        let from = match (&place, task, &last) {
+            (Some(place), _, _) => From::Here(&place.path, place.lines.map_or(0, |(first, _)| first.saturating_sub(1))),
+            (None, None, Some((path, line))) => From::Last(path, *line),
+            // Where one was in another task says nothing of this one.
+            (None, Some(_), _) | (None, None, None) => From::Nowhere,
+        };
         let stop = walk::neighbour(&desk, &self.texts(), self.session.encoding(), from, forward, task);
         let stop = stop
             .ok_or_else(|| refuse(RefusalKind::NotFound, "no other hunk waits for a decision", "planwright.tasks"))?;
@@ -322,27 +332,63 @@ impl Doing<'_> {
     /// Opens the goal page. One that holds words which nothing came of yet is shown as it is.
     async fn ask_for_words(&self, wanted: Wanted, place: Option<Place>) -> Result<(), Refusal> {
         let blank = paper::blank(wanted, place.as_ref());
-        let open = WorkspacePath::new(paper::PAGE).ok().and_then(|path| {
-            let document = self.session.documents().of(self.session.id()?, &path)?;
-            Some((self.session.uri_of(&path)?, document))
+        let path = WorkspacePath::new(paper::PAGE).map_err(|_| nonsense())?;
+        let (documents, ours) = (self.session.documents(), self.session.id());
+        let open = ours.and_then(|id| Some((self.session.uri_of(&path)?, documents.of(id, &path)?)));
+        if let Some((uri, document)) = open {
+            return self.blank_in_editor(path, uri, document, blank).await;
+        }
+        let root = self.root.root().to_path_buf();
+        let stored = tokio::task::spawn_blocking({
+            let root = root.clone();
+            move || paper::stored(&root)
         });
-        let Some((uri, document)) = open else { return self.loose("goal.md", blank).await };
-        self.moment.show(self.session, uri.clone(), None).await;
-        let unsent = paper::read(&document.text)
-            .is_some_and(|asked| !self.session.commands().lock().asked.contains(&asked.hash()));
-        if unsent || *document.text == *blank {
+        let stored = stored.await.ok().flatten();
+        let elsewhere = documents.newest(&path).map(|document| document.text.to_string());
+        if stored.into_iter().chain(elsewhere).any(|text| self.holds_unsent(&text)) {
+            self.moment.show_file(self.session, &root.join(paper::PAGE), None).await;
             return Ok(());
         }
-        let index = LineIndex::new(&document.text, LoneCr::Break);
-        let end = index.position(&document.text, document.text.len(), self.session.encoding());
-        let range = Range { start: Position::default(), end: Position { line: end.line, character: end.column } };
-        let edit = WorkspaceEdit {
-            changes: Some(HashMap::from([(uri, vec![TextEdit { range, new_text: blank }])])),
-            ..WorkspaceEdit::default()
-        };
-        // In answer to the command, in a page that holds nothing of the user's any more.
-        let answer = self.session.client().apply_edit("Agent: a new goal", edit, crate::lsp::client::PATIENCE).await;
-        drop(answer);
+        self.session.commands().handed_out();
+        self.loose("goal.md", blank).await
+    }
+
+    fn holds_unsent(&self, page: &str) -> bool {
+        paper::read(page).is_some_and(|asked| self.session.commands().is_unsent(&asked, &self.session.desk()))
+    }
+
+    /// The same where this client has the page open: what it shows is replaced, if nobody has typed since.
+    async fn blank_in_editor(
+        &self,
+        path: WorkspacePath,
+        uri: Url,
+        document: Document,
+        blank: String,
+    ) -> Result<(), Refusal> {
+        self.moment.show(self.session, uri, None).await;
+        if self.holds_unsent(&document.text) {
+            return Ok(());
+        }
+        if *document.text == *blank {
+            self.session.commands().handed_out();
+            return Ok(());
+        }
+        let documents = self.session.documents();
+        let now = self.session.id().and_then(|id| documents.of(id, &path));
+        let as_it_was = now.is_some_and(|now| now.text == document.text);
+        let editor = documents.editor(&path, Some(&self.session.actor().client));
+        let Some((_, editor)) = editor.filter(|(whose, _)| Some(*whose) == self.session.id()) else { return Ok(()) };
+        if !as_it_was || !self.moment.lasts(self.session) {
+            return Ok(());
+        }
+        let file = |text: &str| Entry::File { text: text.into(), mode: 0o644 };
+        let change = file_change(path, &file(&document.text), &file(&blank), &StepId::new("goal"), None);
+        let put = change.hunks.iter().map(|hunk| hunk.id.clone()).collect();
+        let order = EditorOrder { change, put, take: Vec::new(), label: "a new goal".to_owned() };
+        match editor.carry_out(order).await {
+            Ok(()) => self.session.commands().handed_out(),
+            Err(fault) => self.session.client().log(format!("planwright: goal.md stays as it was: {fault}")),
+        }
         Ok(())
     }
 }

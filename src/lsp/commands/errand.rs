@@ -1,13 +1,14 @@
 //! What a command comes to: an action for the engine, a page to be shown, or a choice that is still to be made.
 //!
 //! Invariant: a pure function of the row and its arguments. A decision names its target, or says that it is to be the
-//! only one there is; nothing is guessed. Absent: looking for that one; whoever carries the errand out has the desk.
+//! only one there is; nothing is guessed, and nothing that was given is left out. Absent: looking for that one; whoever carries the errand out has the desk.
 
 use super::arguments::{Given, Reported};
 use crate::actions::{Row, Verb};
 use crate::desk::{Mode, PageKind};
 use crate::domain::ids::*;
 use crate::domain::task::action::*;
+use std::mem::take;
 
 /// What a command comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,6 +100,8 @@ pub enum Shown {
     Plan(Which),
     /// A page that the engine writes.
     Page(Which, PageKind),
+    /// The review, at a hunk.
+    Review(Which, Option<HunkId>),
     /// Two revisions side by side.
     Compare(Which, Option<u32>, Option<u32>),
     /// All tasks.
@@ -110,132 +113,198 @@ pub enum Shown {
 /// # Errors
 /// What is missing or too much, in one sentence, and how it is written.
 pub fn errand(row: &Row, given: Given) -> Result<Errand, (String, String)> {
-    let usage = || format!("{} {}", row.command_id().unwrap_or_default(), row.usage()).trim_end().to_owned();
-    let misuse = |what: &str| (what.to_owned(), usage());
-    let which = given.task.clone().map_or(Which::TheOnlyOne, Which::Task);
-    let words = given.words.clone().filter(|words| !words.trim().is_empty());
-    let said = |what: &str| words.clone().ok_or_else(|| misuse(&format!("{what} is missing")));
-    let step = || given.step.clone().ok_or_else(|| misuse("the step is missing"));
+    let mut given = given;
+    let in_terminal = matches!(row.verb, Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp);
+    let usage = || match (in_terminal, row.terminal, row.command_id()) {
+        (true, Some(word), _) => format!("planwright {word}"),
+        (_, _, id) => format!("{} {}", id.unwrap_or_default(), row.usage()).trim_end().to_owned(),
+    };
+    let errand = taken(row, &mut given).map_err(|what| (what, usage()))?;
+    match given.something() {
+        None => Ok(errand),
+        Some(name) => Err((format!("{name} means nothing here"), usage())),
+    }
+}
+
+/// The same, with what it uses taken out.
+fn taken(row: &Row, given: &mut Given) -> Result<Errand, String> {
     let act = |action: Action| Ok(Errand::Act(action));
     match row.verb {
-        Verb::Plan => match words {
-            Some(words) => {
-                let goal = Goal { words, place: given.place, references: given.references, comment: given.comment };
-                Ok(Errand::Begin(Action::Plan { goal, document: None }))
-            }
-            None => Ok(Errand::Words { wanted: Wanted::Plan, place: given.place }),
-        },
-        Verb::Ask => match words {
-            Some(words) => {
-                let goal = Goal { words, place: given.place, references: given.references, comment: given.comment };
-                Ok(Errand::Begin(Action::AskQuestion { goal }))
-            }
-            None => Ok(Errand::Words { wanted: Wanted::Ask, place: given.place }),
-        },
+        Verb::Plan => Ok(match said(given) {
+            Some(words) => Errand::Begin(Action::Plan { goal: goal(given, words), document: None }),
+            None => Errand::Words { wanted: Wanted::Plan, place: given.place.take() },
+        }),
+        Verb::Ask => Ok(match said(given) {
+            Some(words) => Errand::Begin(Action::AskQuestion { goal: goal(given, words) }),
+            None => Errand::Words { wanted: Wanted::Ask, place: given.place.take() },
+        }),
         Verb::Change | Verb::Fix => {
             let fix = row.verb == Verb::Fix;
-            let words = given.problem.as_ref().map(in_words).or(words);
-            match given.place {
-                Some(place) if place.lines.is_some() => match words {
-                    None if !fix => Ok(Errand::Words { wanted: Wanted::Change, place: Some(place) }),
-                    words => Ok(Errand::Small { place, words, fix }),
-                },
-                Some(_) => Err(misuse("the line is missing")),
-                None => Err(misuse("the place is missing")),
+            let words = given.problem.take().as_ref().map(in_words).or_else(|| said(given));
+            match given.place.take() {
+                Some(place) if place.lines.is_some() => Ok(match words {
+                    None if !fix => Errand::Words { wanted: Wanted::Change, place: Some(place) },
+                    words => Errand::Small { place, words, fix },
+                }),
+                Some(_) => Err(missing("the line")),
+                None => Err(missing("the place")),
             }
         }
-        Verb::Show => Ok(Errand::Show(Shown::Plan(which))),
-        Verb::Approve => match given.revision {
-            Some(revision) => act(Action::Approve { task: which, revision, upto: given.upto }),
-            None => Ok(Errand::Approve { task: which, upto: given.upto }),
-        },
-        Verb::Run => act(Action::Run { task: which }),
-        Verb::Pause => act(Action::Pause { task: which }),
-        Verb::Resume => act(Action::Resume { task: which }),
-        Verb::Cancel => act(Action::Cancel { task: which }),
-        Verb::Abandon => act(Action::Abandon { task: which }),
-        Verb::Retry => act(Action::Retry { task: which, step: given.step }),
-        Verb::Skip => act(Action::Skip { task: which, step: step()? }),
-        Verb::TakeOver => act(Action::TakeOver { task: which, step: step()? }),
-        Verb::MarkDone => act(Action::MarkDone { task: which, step: step()? }),
-        Verb::Say => act(Action::Say { task: which, words: said("what to say")?, step: given.step }),
-        Verb::Revise => act(Action::Revise { task: which, words: said("what to change")? }),
-        Verb::Replan => act(Action::Replan { task: which, words }),
-        Verb::TakeRevision => act(Action::Offer { task: which, take: !given.decline }),
-        Verb::Gate => match given.answer {
-            Some(answer) => act(Action::Gate { task: which, gate: given.gate, answer, comment: words }),
-            None => Err(misuse("allow, deny or happened is missing")),
-        },
+        Verb::Show => Ok(Errand::Show(Shown::Plan(which(given)))),
+        Verb::Approve => {
+            let (task, upto) = (which(given), given.upto.take());
+            match given.revision.take() {
+                Some(revision) => act(Action::Approve { task, revision, upto }),
+                None => Ok(Errand::Approve { task, upto }),
+            }
+        }
+        Verb::Run => act(Action::Run { task: which(given) }),
+        Verb::Pause => act(Action::Pause { task: which(given) }),
+        Verb::Resume => act(Action::Resume { task: which(given) }),
+        Verb::Cancel => act(Action::Cancel { task: which(given) }),
+        Verb::Abandon => act(Action::Abandon { task: which(given) }),
+        Verb::Retry => act(Action::Retry { task: which(given), step: given.step.take() }),
+        Verb::Skip => act(Action::Skip { task: which(given), step: step(given)? }),
+        Verb::TakeOver => act(Action::TakeOver { task: which(given), step: step(given)? }),
+        Verb::MarkDone => act(Action::MarkDone { task: which(given), step: step(given)? }),
+        Verb::Say => {
+            let words = needed(given, "what to say")?;
+            act(Action::Say { task: which(given), words, step: given.step.take() })
+        }
+        Verb::Revise => act(Action::Revise { task: which(given), words: needed(given, "what to change")? }),
+        Verb::Replan => act(Action::Replan { task: which(given), words: said(given) }),
+        Verb::TakeRevision => act(Action::Offer { task: which(given), take: !take(&mut given.decline) }),
+        Verb::Gate => {
+            let answer = match (given.answer.take(), take(&mut given.for_plan)) {
+                (Some(answer), false) => answer,
+                (Some(GateAnswer::Allow | GateAnswer::AllowForPlan), true) => GateAnswer::AllowForPlan,
+                (Some(GateAnswer::Deny | GateAnswer::Happened), true) => {
+                    return Err("`for-plan` goes with allow".to_owned());
+                }
+                (None, _) => return Err(missing("allow, deny or happened")),
+            };
+            act(Action::Gate { task: which(given), gate: given.gate.take(), answer, comment: said(given) })
+        }
         // A question that a step asks waits at a gate; one of the planner stands in the document.
-        Verb::Answer => match given.gate {
-            Some(gate) => {
-                let (answer, comment) = (GateAnswer::Allow, Some(said("the answer")?));
-                act(Action::Gate { task: which, gate: Some(gate), answer, comment })
+        Verb::Answer => {
+            let (task, words) = (which(given), needed(given, "the answer")?);
+            match given.gate.take() {
+                Some(gate) => {
+                    let (answer, comment) = (GateAnswer::Allow, Some(words));
+                    act(Action::Gate { task, gate: Some(gate), answer, comment })
+                }
+                None => act(Action::Answer { task, question: given.number.take(), words }),
             }
-            None => act(Action::Answer { task: which, question: given.number, words: said("the answer")? }),
-        },
-        Verb::Accept | Verb::Reject if given.plan => {
-            let task = given.task.ok_or_else(|| misuse("the task is missing"))?;
-            Ok(Errand::Offered { accept: row.verb == Verb::Accept, task, hunks: given.hunks })
         }
-        Verb::Accept => match target(&given).map_err(misuse)? {
-            Some(target) => act(Action::Accept { task: which, target }),
-            None => Ok(Errand::Decide { decision: Decide::Accept, task: given.task, place: given.place }),
-        },
-        Verb::Reject => match target(&given).map_err(misuse)? {
-            Some(target) => act(Action::Reject { task: which, target, reason: words }),
-            None => Ok(Errand::Decide { decision: Decide::Reject(words), task: given.task, place: given.place }),
-        },
-        Verb::Undo => match (target(&given).map_err(misuse)?, &given.place) {
-            (Some(target), _) => act(Action::Undo { task: which, target }),
-            (None, None) => act(Action::Undo { task: which, target: Target::All }),
-            (None, Some(_)) => Ok(Errand::Decide { decision: Decide::Undo, task: given.task, place: given.place }),
-        },
-        Verb::Review => Ok(Errand::Show(Shown::Page(which, PageKind::Review))),
-        Verb::NextHunk => Ok(Errand::Walk { forward: true, place: given.place, task: given.task }),
-        Verb::PreviousHunk => Ok(Errand::Walk { forward: false, place: given.place, task: given.task }),
+        Verb::Accept | Verb::Reject if take(&mut given.plan) => {
+            let task = given.task.take().ok_or_else(|| missing("the task"))?;
+            let hunks = match target(given)? {
+                Some(Target::Hunks(hunks)) => hunks,
+                Some(Target::All) => Vec::new(),
+                Some(Target::File(_) | Target::Step(_)) => {
+                    return Err("changes of a plan are hunks, or all".to_owned());
+                }
+                None => return Err(missing("the hunk")),
+            };
+            Ok(Errand::Offered { accept: row.verb == Verb::Accept, task, hunks })
+        }
+        Verb::Accept => Ok(match target(given)? {
+            Some(target) => Errand::Act(Action::Accept { task: which(given), target }),
+            None => decide(given, Decide::Accept),
+        }),
+        Verb::Reject => {
+            let reason = said(given);
+            Ok(match target(given)? {
+                Some(target) => Errand::Act(Action::Reject { task: which(given), target, reason }),
+                None => decide(given, Decide::Reject(reason)),
+            })
+        }
+        Verb::Undo => Ok(match (target(given)?, &given.place) {
+            (Some(target), _) => Errand::Act(Action::Undo { task: which(given), target }),
+            (None, None) => Errand::Act(Action::Undo { task: which(given), target: Target::All }),
+            (None, Some(_)) => decide(given, Decide::Undo),
+        }),
+        Verb::Review => {
+            // The page has the rejected hunks in any case.
+            take(&mut given.all);
+            let hunk = take(&mut given.hunks).into_iter().next();
+            Ok(Errand::Show(Shown::Review(which(given), hunk)))
+        }
+        Verb::NextHunk => Ok(Errand::Walk { forward: true, place: given.place.take(), task: given.task.take() }),
+        Verb::PreviousHunk => Ok(Errand::Walk { forward: false, place: given.place.take(), task: given.task.take() }),
         Verb::Tasks => Ok(Errand::Show(Shown::Tasks)),
-        Verb::Status => Ok(Errand::Show(Shown::Page(which, PageKind::Task))),
+        Verb::Status => Ok(Errand::Show(Shown::Page(which(given), PageKind::Task))),
         Verb::Timeline => {
-            let mode = match (given.states, given.tools) {
+            let mode = match (take(&mut given.states), take(&mut given.tools)) {
                 (false, false) => Mode::Full,
                 (true, false) => Mode::States,
                 (false, true) => Mode::Tools,
-                (true, true) => return Err(misuse("states and tools exclude each other")),
+                (true, true) => return Err("states and tools exclude each other".to_owned()),
             };
-            Ok(Errand::Show(Shown::Page(which, PageKind::Timeline(mode))))
+            Ok(Errand::Show(Shown::Page(which(given), PageKind::Timeline(mode))))
         }
         Verb::Preview => {
-            let work = given.step.map(|work| work.to_string());
-            Ok(Errand::Show(Shown::Page(which, PageKind::Preview(work))))
+            let work = given.step.take().map(|work| work.to_string());
+            Ok(Errand::Show(Shown::Page(which(given), PageKind::Preview(work))))
         }
-        Verb::Compare => match given.revisions.as_slice() {
-            [] => Ok(Errand::Show(Shown::Compare(which, None, None))),
-            [from] => Ok(Errand::Show(Shown::Compare(which, Some(*from), None))),
-            [from, to] => Ok(Errand::Show(Shown::Compare(which, Some(*from), Some(*to)))),
-            [..] => Err(misuse("two revisions at most")),
-        },
+        Verb::Compare => {
+            let task = which(given);
+            match take(&mut given.revisions).as_slice() {
+                [] => Ok(Errand::Show(Shown::Compare(task, None, None))),
+                [from] => Ok(Errand::Show(Shown::Compare(task, Some(*from), None))),
+                [from, to] => Ok(Errand::Show(Shown::Compare(task, Some(*from), Some(*to)))),
+                [..] => Err("two revisions at most".to_owned()),
+            }
+        }
         Verb::Schema | Verb::Doctor | Verb::Clean | Verb::Tour | Verb::Lsp => {
-            let word = row.terminal.unwrap_or_default();
-            Err(("this is done in a terminal".to_owned(), format!("planwright {word}")))
+            Err("this is done in a terminal".to_owned())
         }
     }
 }
 
+fn missing(what: &str) -> String {
+    format!("{what} is missing")
+}
+
+fn which(given: &mut Given) -> Which {
+    given.task.take().map_or(Which::TheOnlyOne, Which::Task)
+}
+
+fn said(given: &mut Given) -> Option<String> {
+    given.words.take().filter(|words| !words.trim().is_empty())
+}
+
+fn needed(given: &mut Given, what: &str) -> Result<String, String> {
+    said(given).ok_or_else(|| missing(what))
+}
+
+fn step(given: &mut Given) -> Result<StepId, String> {
+    given.step.take().ok_or_else(|| missing("the step"))
+}
+
+fn goal(given: &mut Given, words: String) -> Goal {
+    let references = take(&mut given.references);
+    Goal { words, place: given.place.take(), references, comment: given.comment.take() }
+}
+
+fn decide(given: &mut Given, decision: Decide) -> Errand {
+    Errand::Decide { decision, task: given.task.take(), place: given.place.take() }
+}
+
 /// Which hunks are named; none where none are.
-fn target(given: &Given) -> Result<Option<Target>, &'static str> {
+fn target(given: &mut Given) -> Result<Option<Target>, String> {
     let mut targets = Vec::new();
     if !given.hunks.is_empty() {
-        targets.push(Target::Hunks(given.hunks.clone()));
+        targets.push(Target::Hunks(take(&mut given.hunks)));
     }
-    targets.extend(given.file.clone().map(Target::File));
-    targets.extend(given.step.clone().map(Target::Step));
-    if given.all {
+    targets.extend(given.file.take().map(Target::File));
+    targets.extend(given.step.take().map(Target::Step));
+    if take(&mut given.all) {
         targets.push(Target::All);
     }
     match targets.len() {
         0 | 1 => Ok(targets.pop()),
-        _ => Err("hunks, file, step and all exclude each other"),
+        _ => Err("hunks, file, step and all exclude each other".to_owned()),
     }
 }
 

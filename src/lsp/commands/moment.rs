@@ -44,9 +44,9 @@ impl Moment {
     }
 
     /// The same for a file.
-    pub async fn show_file(&self, session: &Session, file: &Path) {
+    pub async fn show_file(&self, session: &Session, file: &Path, selection: Option<Range>) {
         if let Some(uri) = session.uri_of_file(file) {
-            self.show(session, uri, None).await;
+            self.show(session, uri, selection).await;
         }
     }
 }

@@ -5,13 +5,16 @@
 //! of the goal.
 
 use super::errand::Wanted;
-use crate::domain::ids::{ContentHash, WorkspacePath};
+use crate::domain::ids::{ContentHash, HunkId, WorkspacePath};
 use crate::domain::task::action::Place;
-use std::io::{Result, Write};
+use std::io::{Read, Result, Write};
 use std::path::{Path, PathBuf};
 
 /// Below the root.
 pub const PAGE: &str = ".planwright/goal.md";
+
+/// Bytes that are read of a page; words of a person are found in the first of them.
+const READ: u64 = 1 << 20;
 
 /// Everything but recipes and configuration stays out of git; the same as for the folders of tasks.
 const IGNORED: &str = "/*\n!/recipes/\n!/config.toml\n";
@@ -106,6 +109,23 @@ fn read_place(text: &str) -> Option<Place> {
         Some(_) => None,
         None => Some(Place { path: WorkspacePath::new(text).ok()?, lines: None }),
     }
+}
+
+/// The 0-based line of a review at which a hunk stands.
+pub fn heading(review: &str, hunk: &HunkId) -> Option<u32> {
+    let is_its = |line: &str| line.strip_prefix("## ").and_then(|rest| rest.split(' ').next()) == Some(hunk.as_str());
+    review.lines().position(is_its).and_then(|line| u32::try_from(line).ok())
+}
+
+/// The goal page on disk; nothing where it is no file of the root's own `.planwright`. Blocks.
+pub fn stored(root: &Path) -> Option<String> {
+    let path = root.join(PAGE);
+    let own = |path: &Path| path.symlink_metadata().ok();
+    own(path.parent()?)?.is_dir().then_some(())?;
+    own(&path)?.is_file().then_some(())?;
+    let mut bytes = Vec::new();
+    std::fs::File::open(&path).ok()?.take(READ).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Writes a page of the root's `.planwright`, whatever stands there. Blocks.

@@ -204,7 +204,7 @@ fn the_course_of_a_task_and_its_pages() {
             ("skip", json!(["k3xf", "announce"])),
             ("takeOver", json!([{"task": "k3xf", "step": "policy"}])),
             ("markDone", json!(["policy"])),
-            ("say", json!(["keep", "the builder style"])),
+            ("say", json!(["keep the", "builder style"])),
             ("say", json!([])),
             ("revise", json!(["k3xf", "split the second step"])),
             ("replan", json!([])),
@@ -228,7 +228,7 @@ fn the_course_of_a_task_and_its_pages() {
         resume [{'task':'k3xf'}]
           {do:resume,task:{task:k3xf}}
         cancel ['zzzz']
-          ! `zzzz` is one word too many
+          ! there is no task `zzzz`
         abandon []
           {do:abandon,task:the_only_one}
         retry ['policy']
@@ -241,7 +241,7 @@ fn the_course_of_a_task_and_its_pages() {
           {do:take_over,task:{task:k3xf},step:policy}
         markDone ['policy']
           {do:mark_done,task:the_only_one,step:policy}
-        say ['keep','the builder style']
+        say ['keep the','builder style']
           {do:say,task:the_only_one,words:keep the builder style,step:null}
         say []
           ! what to say is missing
@@ -252,7 +252,7 @@ fn the_course_of_a_task_and_its_pages() {
         openPlan []
           Show(Plan(TheOnlyOne))
         openReview [{'task':'k3xf','hunks':['h1a2b3c4d']}]
-          Show(Page(Task(TaskId(k3xf)), Review))
+          Show(Review(Task(TaskId(k3xf)), Some(HunkId(h1a2b3c4d))))
         openTimeline ['--states']
           Show(Page(TheOnlyOne, Timeline(States)))
         preview ['k3xf','policy']
@@ -291,6 +291,30 @@ fn what_is_not_understood_widens_no_decision() {
             ("accept", json!([[["h1a2b3c4d"]]])),
             ("accept", json!([["a.rs", 0]])),
             ("accept", json!(["--file"])),
+            ("gate", json!(["zzzz", "allow"])),
+            ("gate", json!(["nosuchtask", "allow"])),
+            ("gate", json!(["deny", "--for-plan"])),
+            ("gate", json!(["deny", "allow"])),
+            ("gate", json!([{"task": "k3xf"}, {"task": "zzzz", "answer": "allow"}])),
+            ("reject", json!(["zzzz"])),
+            ("reject", json!(["zzzz", "h1a2b3c4d"])),
+            ("reject", json!(["--all", "zzzz"])),
+            ("undo", json!(["zzzz"])),
+            ("approve", json!(["zzzz"])),
+            ("skip", json!(["zzzz", "policy"])),
+            ("say", json!(["zzzz", "stop here"])),
+            ("answer", json!(["zzzz", 2, "yes"])),
+            ("answer", json!(["k3xf", 2, "yes"])),
+            ("abandon", json!([{"hunks": ["h1a2b3c4d"]}])),
+            ("abandon", json!([["src/a.rs", 3]])),
+            ("cancel", json!([{"step": "policy"}])),
+            ("accept", json!([{"all": true, "path": "src/a.rs", "line": 3}])),
+            ("accept", json!([{"hunks": ["h1a2b3c4d"], "gate": "g1"}])),
+            ("accept", json!([{"task": "k3xf", "plan": true}])),
+            ("accept", json!([{"task": "k3xf", "plan": true, "step": "policy"}])),
+            ("run", json!([{"upto": "policy"}])),
+            ("resume", json!([{"number": 2}])),
+            ("plan", json!([{"references": ["b.md"]}])),
             ("approve", json!([{"task": ["k3xf"]}])),
             ("plan", json!([{"goal": {"deep": [[[[]]]]}}])),
         ],
@@ -319,6 +343,54 @@ fn what_is_not_understood_widens_no_decision() {
           ! lines count from 1
         accept ['--file']
           ! --file takes FILE
+        gate ['zzzz','allow']
+          ! there is no task `zzzz`
+        gate ['nosuchtask','allow']
+          ! `nosuchtask` is one word too many
+        gate ['deny','--for-plan']
+          ! `for-plan` goes with allow
+        gate ['deny','allow']
+          ! the answer is given twice
+        gate [{'task':'k3xf'},{'task':'zzzz','answer':'allow'}]
+          ! the task is given twice
+        reject ['zzzz']
+          ! there is no task `zzzz`
+        reject ['zzzz','h1a2b3c4d']
+          ! there is no task `zzzz`
+        reject ['--all','zzzz']
+          ! there is no task `zzzz`
+        undo ['zzzz']
+          ! there is no task `zzzz`
+        approve ['zzzz']
+          ! there is no task `zzzz`
+        skip ['zzzz','policy']
+          ! there is no task `zzzz`
+        say ['zzzz','stop here']
+          ! there is no task `zzzz`; several words are one text
+        answer ['zzzz',2,'yes']
+          ! there is no task `zzzz`; several words are one text
+        answer ['k3xf',2,'yes']
+          {do:answer,task:{task:k3xf},question:2,words:yes}
+        abandon [{'hunks':['h1a2b3c4d']}]
+          ! a hunk means nothing here
+        abandon [['src/a.rs',3]]
+          ! a place means nothing here
+        cancel [{'step':'policy'}]
+          ! a step means nothing here
+        accept [{'all':true,'path':'src/a.rs','line':3}]
+          ! a place means nothing here
+        accept [{'hunks':['h1a2b3c4d'],'gate':'g1'}]
+          ! a gate means nothing here
+        accept [{'task':'k3xf','plan':true}]
+          ! the hunk is missing
+        accept [{'task':'k3xf','plan':true,'step':'policy'}]
+          ! changes of a plan are hunks, or all
+        run [{'upto':'policy'}]
+          ! `upto` means nothing here
+        resume [{'number':2}]
+          ! a number means nothing here
+        plan [{'references':['b.md']}]
+          ! a reference means nothing here
         approve [{'task':['k3xf']}]
           ! `task` is no text
         plan [{'goal':{'deep':[[[[]]]]}}]

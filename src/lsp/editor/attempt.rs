@@ -73,9 +73,11 @@ impl Attempts {
             let Ok(expected) = text::apply(&document.text, &edits) else {
                 return Err(EditorFault::Conflict(overlap(order)));
             };
-            let asked = Asked { path: path.clone(), document: document.clone(), edits, label: order.label.clone() };
+            let (path, sent) = (path.clone(), edits.clone());
+            let asked = Asked { path, document: document.clone(), edits: sent, label: order.label.clone() };
+            documents.expect(heard.session, order);
             let answer = wire.ask(asked);
-            let flight = Flight { documents, heard, order, document, expected, patience };
+            let flight = Flight { documents, heard, order, document, edits, expected, patience };
             match flight.land(answer, &mut events, &mut self.stuck).await {
                 Outcome::Shown => return Ok(()),
                 Outcome::Again => {}
@@ -150,7 +152,8 @@ struct Flight<'a> {
     order: &'a EditorOrder,
     /// What it was made for.
     document: Document,
-    /// What it makes of it.
+    edits: Vec<Replacement>,
+    /// What they make of it.
     expected: String,
     patience: Patience,
 }
@@ -174,8 +177,13 @@ impl Flight<'_> {
                     return Outcome::Fault(fault);
                 }
             };
-            if shown(self.order, &now) || *now.document.text == *self.expected {
+            if *now.document.text == *self.expected {
                 return Outcome::Shown;
+            }
+            if shown(self.order, &now) {
+                let path = self.order.change.path.clone();
+                let altered = self.altered(&now.document.text);
+                return if altered { Outcome::Fault(EditorFault::Misapplied { path }) } else { Outcome::Shown };
             }
             let moved = now.document != self.document;
             let until = match &said {
@@ -209,6 +217,13 @@ impl Flight<'_> {
         if moved && self.misplaced(now) {
             return Outcome::Fault(EditorFault::Misapplied { path });
         }
+        // Changed, and changed back: whoever undoes an edit the moment it came is not given it again.
+        if moved && now.document.text == self.document.text && now.document.version != self.document.version {
+            return match self.heard.put().is_empty() {
+                true => Outcome::Fault(EditorFault::NotSeen { path }),
+                false => Outcome::Shown,
+            };
+        }
         match said {
             // on top of an edit that may still be made nothing is sent
             None => Outcome::Fault(EditorFault::NotSeen { path }),
@@ -219,6 +234,23 @@ impl Flight<'_> {
             Some(Said::Refused(reason)) => Outcome::Fault(EditorFault::Refused { path, reason }),
             Some(Said::Applied | Said::Nothing) => Outcome::Fault(EditorFault::NotSeen { path }),
         }
+    }
+
+    /// The change came alone, and with it bytes outside of the hunks that nobody types in the same moment: white space
+    /// put in or taken out all over, or an edit beside ours. What was typed meanwhile is one edit with ours in it.
+    fn altered(&self, text: &str) -> bool {
+        let (events, put) = self.heard.since();
+        let blank = || {
+            let letters = |text: &'_ str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            letters(text) == letters(&self.expected)
+        };
+        let ours = |text: &String| self.edits.iter().any(|edit| edit.text == *text);
+        let beside = || {
+            put.len() > self.edits.len()
+                && self.edits.iter().all(|edit| put.contains(&edit.text))
+                && !put.iter().all(ours)
+        };
+        events == 1 && (beside() || blank())
     }
 
     /// What was asked for came in, and is not where it belongs. Lines of braces come in with much else, and say nothing.

@@ -20,6 +20,7 @@ pub(super) struct Heard {
 struct Record {
     path: Option<WorkspacePath>,
     put: Vec<String>,
+    changes: usize,
 }
 
 impl Heard {
@@ -39,6 +40,7 @@ impl Heard {
         if let DocumentEvent::Changed { path, changes, .. } = event {
             let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
             if record.path.as_ref() == Some(path) {
+                record.changes += 1;
                 record.put.extend(changes.iter().map(|change| match change {
                     DocumentChange::Edit(edit) => edit.text.clone(),
                     // a whole text says nothing of what was put into it
@@ -52,8 +54,14 @@ impl Heard {
     /// Begins a record of one document.
     pub(super) fn begin(&self, path: &WorkspacePath) -> watch::Receiver<u64> {
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        *record = Record { path: Some(path.clone()), put: Vec::new() };
+        *record = Record { path: Some(path.clone()), put: Vec::new(), changes: 0 };
         self.events.subscribe()
+    }
+
+    /// Changes told of since then, and the texts put in by them.
+    pub(super) fn since(&self) -> (usize, Vec<String>) {
+        let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        (record.changes, record.put.clone())
     }
 
     /// Texts put in since then.

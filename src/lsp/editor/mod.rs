@@ -78,6 +78,11 @@ impl Editor for SessionEditor {
             else {
                 return Err(EditorFault::NotOpen(path));
             };
+            let text = session.documents().of(id, &path).map(|document| document.text);
+            if let Some(other) = text.and_then(|text| session.differs(&path, &text)) {
+                let reason = format!("it is open as {other} too, with another text; close one of the two");
+                return Err(EditorFault::Refused { path, reason });
+            }
             let heard = self.heard(session.documents(), id);
             let _until_it_is_done = session.ordered();
             let mut flight = self.flight.lock().await;
@@ -101,7 +106,8 @@ impl Wire for OfSession {
             return answer;
         };
         let edits = to_proto::text_edits(&asked.document.text, &asked.edits, session.encoding());
-        let text_document = OptionalVersionedTextDocumentIdentifier { uri, version: Some(asked.document.version) };
+        let text_document =
+            OptionalVersionedTextDocumentIdentifier { uri, version: Some(compared(&session, asked.document.version)) };
         let edits = edits.into_iter().map(OneOf::Left).collect();
         let operation = DocumentChangeOperation::Edit(TextDocumentEdit { text_document, edits });
         let edit = WorkspaceEdit {
@@ -123,6 +129,13 @@ impl Wire for OfSession {
         });
         answer
     }
+}
+
+/// Neovim gives every buffer the number 0 until its first change, and its tick from then on. It drops an edit for a lower
+/// number than the buffer's, but takes one for 0 whatever the buffer is: 1 fits the unchanged one and no other.
+fn compared(session: &Session, version: i32) -> i32 {
+    let is_neovim = session.facts().is_some_and(|facts| facts.name.eq_ignore_ascii_case("neovim"));
+    if is_neovim { version.max(1) } else { version }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Decisions put to clients that lie.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "a test may stop at the first surprise"
@@ -11,7 +12,9 @@ use crate::domain::change::{Entry, FileChange, HunkState, file_change};
 use crate::domain::ids::StepId;
 use crate::domain::text;
 use crate::ports::{DocumentChange, DocumentEvent};
+use crate::testing::editor::{self, Profile, Shared, TestGround, TestPort};
 use crate::workspace::Buffers;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Mutex as Plain;
 use std::time::Duration;
@@ -26,6 +29,8 @@ enum Act {
     Apply,
     /// Makes it and tells of it in one change with what the user typed.
     ApplyAndType,
+    /// Makes it, and takes the blank lines out as well.
+    ApplyAndTidy,
     /// Makes it one line too low.
     ApplyBelow,
     Type,
@@ -82,6 +87,11 @@ impl Client {
             ApplyAndType => {
                 let text = self.text();
                 let now = format!("// typed\n{}", text::apply(&text, edits).unwrap());
+                self.tell(vec![Replacement { range: 0..text.len(), text: now }]);
+            }
+            ApplyAndTidy => {
+                let text = self.text();
+                let now = text::apply(&text, edits).unwrap().replace("\n\n", "\n");
                 self.tell(vec![Replacement { range: 0..text.len(), text: now }]);
             }
             ApplyBelow => {
@@ -231,6 +241,8 @@ async fn what_is_not_as_asked_is_said() {
     let said = || Say(Said::Applied);
     let scene = scene(&[&[ApplyBelow, said()]]);
     assert_eq!(scene.decide(&[1], &[]).await, "misapplied");
+    let scene = self::scene(&[&[ApplyAndTidy, said()]]);
+    assert_eq!(scene.decide(&[1], &[]).await, "misapplied");
     let scene = self::scene(&[&[TypeInHunk, said()]]);
     assert_eq!(scene.decide(&[0], &[]).await, "conflict");
     let scene = self::scene(&[&[Close, said()]]);
@@ -279,4 +291,101 @@ async fn nothing_is_sent_on_top_of_an_edit_that_may_still_come() {
     assert_eq!((scene.states().as_str(), scene.asked()), ("oao", 1));
     assert_eq!(scene.decide(&[0], &[]).await, "done");
     assert_eq!((scene.states().as_str(), scene.asked()), ("aao", 2));
+}
+
+/// A session on the wire, with the document open under its name.
+struct Room {
+    folder: tempfile::TempDir,
+    documents: Arc<dyn Documents>,
+    editor: editor::Editor,
+    change: Arc<FileChange>,
+}
+
+impl Room {
+    async fn new(profile: Profile) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        std::fs::write(folder.path().join("src/a.rs"), BEFORE).unwrap();
+        let documents = editor::buffers();
+        let ground = TestGround::with_port(folder.path(), documents.clone(), Arc::new(TestPort::default()));
+        let editor = editor::Editor::start(profile, folder.path(), Arc::new(Shared(ground))).await;
+        editor.allow_views();
+        editor.open("src/a.rs", "rust", BEFORE);
+        let file = |text: &str| Entry::File { text: Arc::from(text), mode: 0o644 };
+        let change = Arc::new(file_change(path(), &file(BEFORE), &file(AFTER), &StepId::new("one"), None));
+        let room = Self { folder, documents, editor, change };
+        room.heard().await;
+        room.documents.watch(&path(), std::slice::from_ref(&room.change));
+        room
+    }
+
+    /// What was said so far has been taken in: messages are, one after the other.
+    async fn heard(&self) {
+        self.editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+    }
+
+    fn text(&self) -> Option<String> {
+        self.documents.newest(&path()).map(|document| document.text.to_string())
+    }
+
+    /// Accepts the second hunk.
+    fn accept(&self) -> tokio::task::JoinHandle<Result<(), EditorFault>> {
+        let (_, editor) = self.documents.editor(&path(), None).unwrap();
+        let put = vec![self.change.hunks[1].id.clone()];
+        let order = EditorOrder { change: (*self.change).clone(), put, take: vec![], label: "accept".to_owned() };
+        tokio::spawn(async move { editor.carry_out(order).await })
+    }
+}
+
+#[tokio::test]
+async fn a_first_change_that_was_not_told_yet_makes_neovim_drop_the_edit() {
+    let room = Room::new(Profile::neovim_0_11()).await;
+    room.editor.replace_untold("src/a.rs", 0..0, "// typed\n");
+    let deciding = room.accept();
+    let asked = room.editor.expect("workspace/applyEdit").await;
+    assert_eq!(asked["edit"]["documentChanges"][0]["textDocument"]["version"], 1);
+    room.editor.tell("src/a.rs");
+    room.editor.expect("workspace/applyEdit").await;
+    deciding.await.unwrap().unwrap();
+    let expect = format!("// typed\n{}", BEFORE.replace("two();\n", "two();\n    log();\n"));
+    assert_eq!(room.editor.text("src/a.rs").unwrap(), expect);
+}
+
+#[tokio::test]
+async fn a_buffer_of_neovim_that_was_never_changed_takes_the_edit() {
+    let room = Room::new(Profile::neovim_0_11()).await;
+    let deciding = room.accept();
+    room.editor.expect("workspace/applyEdit").await;
+    deciding.await.unwrap().unwrap();
+    assert_eq!(room.editor.text("src/a.rs").unwrap().matches("log();").count(), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_and_a_link_to_it_are_one_document_until_both_are_closed() {
+    let room = Room::new(Profile::vscode_1_100()).await;
+    std::os::unix::fs::symlink(room.folder.path().join("src/a.rs"), room.folder.path().join("link.rs")).unwrap();
+    room.editor.open("link.rs", "rust", BEFORE);
+    room.heard().await;
+    // what is typed under the other name is not typed into the text that is followed
+    room.editor.replace("link.rs", 0..0, "// typed\n");
+    room.heard().await;
+    assert_eq!(room.text().as_deref(), Some(BEFORE));
+    let refused = room.accept().await.unwrap().unwrap_err().to_string();
+    assert!(refused.contains("link.rs too, with another text"), "{refused}");
+    // the same text again: nothing stands against it
+    room.editor.replace("link.rs", 0.."// typed\n".len(), "");
+    room.heard().await;
+    let deciding = room.accept();
+    let asked = room.editor.expect("workspace/applyEdit").await;
+    let named = &asked["edit"]["documentChanges"][0]["textDocument"]["uri"];
+    assert_eq!(*named, Value::String(room.editor.uri("src/a.rs")));
+    deciding.await.unwrap().unwrap();
+    // the one that is followed goes, and the other is followed
+    room.editor.close("src/a.rs");
+    room.heard().await;
+    assert_eq!(room.text().as_deref(), Some(BEFORE));
+    room.editor.close("link.rs");
+    room.heard().await;
+    assert_eq!(room.text(), None);
 }

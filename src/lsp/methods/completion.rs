@@ -20,11 +20,7 @@ pub async fn handle(session: &Arc<Session>, params: CompletionParams) -> Result<
     let (proposals, is_incomplete) = match wanted(&reading.moment(), offset) {
         Wanted::Ready(proposals) => (proposals, false),
         Wanted::Ask { of, prefix, slot } => {
-            let found = match session.place() {
-                Some(place) => place.port().ask(Query::Candidates { of, prefix }).await.ok(),
-                None => None,
-            };
-            let candidates = match found {
+            let candidates = match super::ask(session, Query::Candidates { of, prefix }).await {
                 Some(View::Candidates(candidates)) => candidates,
                 Some(_) | None => vec![],
             };

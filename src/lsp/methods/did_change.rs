@@ -12,6 +12,9 @@ use tower_lsp::lsp_types::DidChangeTextDocumentParams;
 /// Takes it in. A change of what was never opened says nothing.
 pub async fn handle(session: &Arc<Session>, params: DidChangeTextDocumentParams) {
     let (uri, version) = (params.text_document.uri, params.text_document.version);
+    if session.changed_beside(&uri, version, &params.content_changes) {
+        return;
+    }
     let Some(path) = session.path_of(&uri) else { return };
     let Some(document) = session.id().and_then(|id| session.documents().of(id, &path)) else { return };
     let changes = from_proto::changes(&document.text, params.content_changes, session.encoding());

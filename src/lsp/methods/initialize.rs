@@ -52,7 +52,8 @@ fn capabilities(facts: &ClientFacts) -> ServerCapabilities {
         ..CodeActionOptions::default()
     };
     let completion = CompletionOptions {
-        trigger_characters: Some(["`", ":", " ", "("].map(str::to_owned).to_vec()),
+        // Nothing that is typed in every line of every language: a client asks at each.
+        trigger_characters: Some(vec!["`".to_owned()]),
         resolve_provider: Some(false),
         ..CompletionOptions::default()
     };

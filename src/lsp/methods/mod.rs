@@ -27,16 +27,25 @@ pub mod workspace_symbol;
 use super::session::Session;
 use crate::desk::{CodeView, Query, View};
 use crate::domain::ids::WorkspacePath;
+use std::time::Duration;
+
+/// How long a read is waited for. One client stops until it has the answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What the engine's reads say, if they say it in time.
+pub(super) async fn ask(session: &Session, query: Query) -> Option<View> {
+    let place = session.place()?;
+    tokio::time::timeout(PATIENCE, place.port().ask(query)).await.ok()?.ok()
+}
 
 /// The code of a file or a symbol, as the engine's reads have it. A symbol without a file is not guessed.
 async fn code_at(session: &Session, path: Option<WorkspacePath>, symbol: Option<String>) -> Option<CodeView> {
-    let place = session.place()?;
     let path = match (path, &symbol) {
         (Some(path), _) => path,
         (None, Some(_)) | (None, None) => return None,
     };
-    match place.port().ask(Query::Code { path, symbol }).await {
-        Ok(View::Code(code)) => code,
-        Ok(_) | Err(_) => None,
+    match ask(session, Query::Code { path, symbol }).await {
+        Some(View::Code(code)) => code,
+        Some(_) | None => None,
     }
 }

@@ -27,7 +27,7 @@ pub mod token;
 mod tests;
 
 pub use menu::{actions, hints, lenses};
-pub use plans::{Plans, Reading, run};
+pub use plans::{Heard, Plans, Reading, listen, run};
 pub use taking::{accept_offered, decline_offered};
 
 use crate::domain::ids::{TaskId, WorkspacePath};

@@ -6,9 +6,10 @@
 use super::acts::{Act, Does};
 use super::moment::Moment;
 use crate::actions::Verb;
-use crate::domain::change::{Entry, FileChange, Hunk, HunkKind, file_change, unified};
+use crate::domain::change::{Entry, FileChange, Hunk, HunkKind, file_change};
 use crate::domain::ids::{HunkId, RevisionRef, StepId, WorkspacePath};
 use crate::domain::text::counted;
+use crate::lsp::views::words;
 use serde_json::json;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -46,12 +47,10 @@ impl Offer {
         let all = self.change.hunks.iter();
         all.filter_map(|hunk| {
             let range = place(hunk)?;
-            let lines = unified::hunk_diff(&self.change, &hunk.id, 0);
-            let lines: Vec<&str> = lines
-                .lines()
-                .filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++ ") && !line.starts_with("--- "))
-                .collect();
-            Some((hunk.id.clone(), range, format!("the agent's {}:\n{}", self.revision, lines.join("\n"))))
+            let mut said = vec![format!("the agent's {}:", self.revision)];
+            let (old, new) = (self.change.old_text(hunk), self.change.new_text(hunk));
+            said.extend(words::two_sides(old, new, words::HEIGHT - 1));
+            Some((hunk.id.clone(), range, words::message(said)))
         })
         .collect()
     }

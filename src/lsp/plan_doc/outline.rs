@@ -6,7 +6,7 @@
 use super::moment::Moment;
 use crate::domain::plan::parse::RemarkKind;
 use crate::domain::plan::parse::Setting;
-use crate::domain::text::{LineIndex, LoneCr};
+use crate::domain::text::LineIndex;
 use std::ops::Range;
 
 /// What a part is, for the client's icon.
@@ -116,7 +116,7 @@ fn settled(text: &str, range: &Range<usize>) -> Range<usize> {
 
 /// What folds: first and last line, 0-based, and whether it is a comment.
 pub fn folds(moment: &Moment<'_>) -> Vec<(u32, u32, bool)> {
-    let lines = LineIndex::new(moment.text, LoneCr::Break);
+    let lines = LineIndex::new(moment.text);
     let layout = &moment.parsed.layout;
     let sections = sections(moment).into_iter().map(|(_, _, range)| (range, false));
     let steps = layout.steps.iter().map(|step| (settled(moment.text, &step.range), false));

@@ -14,6 +14,7 @@ use crate::domain::ids::{HunkId, RevisionRef, StepId, TaskId, WorkspacePath};
 use crate::domain::plan::{Parsed, parse};
 use crate::domain::task::action::Which;
 use crate::lsp::commands::carry::approve_and_run;
+use crate::lsp::commands::complain;
 use crate::lsp::ground::Place;
 use crate::lsp::session::Session;
 use crate::lsp::views::Section;
@@ -23,11 +24,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity};
 
 /// How long after a change its save is told in the same breath: a client that holds changes back for a moment sends
 /// both together when the file has been written.
 const BREATH: Duration = Duration::from_millis(250);
+
+/// Until a text is compiled again that the engine refused to: its host may be gone, and another comes.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The plan documents of a session.
 #[derive(Default)]
@@ -153,25 +158,29 @@ enum Told {
     Closed(WorkspacePath),
 }
 
+/// What was told since the session began.
+pub struct Heard(mpsc::UnboundedReceiver<Told>);
+
 /// Compiles and shows, until the session ends. Begun once the root is open.
-pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
-    let (tell, heard) = mpsc::unbounded_channel();
-    listen(&session, tell);
+pub async fn run(session: Arc<Session>, place: Arc<dyn Place>, Heard(heard): Heard) {
     let mut desks = place.port().desks();
     let mut keeper =
         Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
     loop {
         keeper.start();
+        let refused = keeper.refused();
         tokio::select! {
             told = next(&mut keeper.heard, &mut keeper.later) => match told {
                 Some(told) => keeper.take(told).await,
                 None => return,
             },
             Some(done) = keeper.jobs.join_next(), if !keeper.jobs.is_empty() => {
+                // it guards what may panic in a task of its own
                 if let Ok(done) = done {
                     keeper.finish(done);
                 }
             }
+            () = until(refused) => keeper.again(),
             changed = desks.changed() => {
                 if changed.is_err() {
                     return;
@@ -183,8 +192,11 @@ pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
     }
 }
 
-fn listen(session: &Arc<Session>, tell: mpsc::UnboundedSender<Told>) {
-    let Some(ours) = session.id() else { return };
+/// Listens from now on, which is to be before the client tells of a document: what is typed while the root is still
+/// being opened is an edit and not the text that the file came with.
+pub fn listen(session: &Arc<Session>) -> Heard {
+    let (tell, heard) = mpsc::unbounded_channel();
+    let Some(ours) = session.id() else { return Heard(heard) };
     let documents = Arc::downgrade(session.documents());
     session.documents().listen(Arc::new(move |whose_session, event| {
         let path = event.path();
@@ -205,6 +217,14 @@ fn listen(session: &Arc<Session>, tell: mpsc::UnboundedSender<Told>) {
             let _gone = tell.send(told);
         }
     }));
+    Heard(heard)
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn next(heard: &mut mpsc::UnboundedReceiver<Told>, later: &mut VecDeque<Told>) -> Option<Told> {
@@ -222,6 +242,10 @@ struct Open {
     busy: bool,
     /// It has to be compiled.
     due: bool,
+    /// It has to be then: the engine refused.
+    refused: Option<Instant>,
+    /// What of the lenses depends on the compiling, as it was last.
+    approvable: Option<RevisionRef>,
     /// What of its task the compiling depends on.
     basis: Basis,
 }
@@ -250,7 +274,9 @@ impl Basis {
 
 struct Done {
     path: WorkspacePath,
-    known: Known,
+    text: Arc<str>,
+    /// What was found; nothing where reading it panicked, which it would again.
+    known: Option<Known>,
 }
 
 struct Keeper {
@@ -269,11 +295,16 @@ impl Keeper {
             Told::Opened(path, document) => {
                 let signature = Signature::opened(document.text.clone());
                 let basis = self.basis(&path);
-                self.open.insert(path, Open { document, signature, busy: false, due: true, basis });
+                self.open.insert(
+                    path,
+                    Open { document, signature, busy: false, due: true, refused: None, approvable: None, basis },
+                );
             }
             Told::Changed(path, document) => {
                 let Some(open) = self.open.get_mut(&path) else { return };
                 open.due = true;
+                // until it is compiled, lenses are given without
+                open.approvable = None;
                 open.document = document.clone();
                 let on_disk = match open.signature.is_new_in(&document.text) {
                     true => self.on_disk(&path).await,
@@ -318,7 +349,7 @@ impl Keeper {
         tokio::spawn(async move {
             let done = approve_and_run(&session, place.port(), Which::Task(task), revision, None).await;
             if let Err(refusal) = done {
-                session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));
+                complain(&session, &refusal.message, &refusal.next);
             }
         });
     }
@@ -347,14 +378,15 @@ impl Keeper {
             if !open.due || open.busy {
                 continue;
             }
-            (open.due, open.busy) = (false, true);
+            (open.due, open.busy, open.refused) = (false, true, None);
             let (path, text, place) = (path.clone(), open.document.text.clone(), self.place.clone());
-            self.jobs.spawn(async move {
-                let task = match whose(&path) {
-                    Some(Whose::Task(task)) => Some(task),
-                    Some(Whose::Nobody) | None => None,
-                };
-                let own = text.clone();
+            let task = match whose(&path) {
+                Some(Whose::Task(task)) => Some(task),
+                Some(Whose::Nobody) | None => None,
+            };
+            let compiling = text.clone();
+            let work = tokio::spawn(async move {
+                let (own, text) = (compiling.clone(), &compiling);
                 let parsed = tokio::task::spawn_blocking(move || parse(&own));
                 let query = Query::Compile { task, text: text.to_string() };
                 let (parsed, found) = tokio::join!(parsed, place.port().ask(query));
@@ -362,9 +394,22 @@ impl Keeper {
                     Ok(View::Compiled(compiled)) => Some(Arc::from(compiled)),
                     Ok(_) | Err(_) => None,
                 };
-                let parsed = Arc::new(parsed.unwrap_or_else(|_| parse(&text)));
-                Done { path, known: Known { text, parsed, compiled } }
+                let parsed = Arc::new(parsed.ok()?);
+                Some(Known { text: compiling, parsed, compiled })
             });
+            self.jobs.spawn(async move { Done { path, text, known: work.await.ok().flatten() } });
+        }
+    }
+
+    /// When the engine is asked again what it refused.
+    fn refused(&self) -> Option<Instant> {
+        self.open.values().filter_map(|open| open.refused).min()
+    }
+
+    fn again(&mut self) {
+        let now = Instant::now();
+        for open in self.open.values_mut().filter(|open| open.refused.is_some_and(|at| at <= now)) {
+            (open.due, open.refused) = (true, None);
         }
     }
 
@@ -372,13 +417,20 @@ impl Keeper {
     fn finish(&mut self, done: Done) {
         let Some(open) = self.open.get_mut(&done.path) else { return };
         open.busy = false;
-        if open.document.text != done.known.text {
+        if open.document.text != done.text {
             open.due = true;
             return;
         }
-        self.session.plans().lock().insert(done.path.clone(), done.known);
+        let Some(known) = done.known else { return };
+        open.refused = known.compiled.is_none().then(|| Instant::now() + PAUSE);
+        self.session.plans().lock().insert(done.path.clone(), known);
         let Some(reading) = self.session.plans().read_already(&self.session, &done.path) else { return };
         let Some(ruler) = reading.ruler(&self.session) else { return };
+        let approvable = reading.moment().approvable().cloned();
+        if let Some(open) = self.open.get_mut(&done.path).filter(|open| open.approvable != approvable) {
+            open.approvable = approvable;
+            self.session.views().outdated();
+        }
         let found = findings::problems(&reading.moment());
         let found = found.iter().map(|problem| ruler.diagnostic(problem)).collect();
         let offered = offered(&self.session, &reading);

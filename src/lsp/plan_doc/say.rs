@@ -8,13 +8,12 @@ use super::findings::Mend;
 use super::outline::{Part, Sort as PartSort};
 use crate::actions;
 use crate::domain::problem::{Problem, Replacement, Severity};
-use crate::domain::text::{self, Encoding, LineIndex, LoneCr};
+use crate::domain::text::{self, Encoding, LineIndex};
 use crate::lsp::facts::ClientFacts;
+use crate::lsp::to_proto;
+use crate::lsp::views::diagnostic;
 use std::collections::HashMap;
 use tower_lsp::lsp_types::*;
-
-/// The name that every diagnostic of ours carries.
-const SOURCE: &str = "planwright";
 
 /// A document as the client has it, for turning its positions into bytes and back.
 pub struct Ruler<'a> {
@@ -28,7 +27,7 @@ pub struct Ruler<'a> {
 impl<'a> Ruler<'a> {
     /// Of this version of this document.
     pub fn new(text: &'a str, encoding: Encoding, uri: Url, version: i32) -> Self {
-        Self { lines: LineIndex::new(text, LoneCr::Break), text, encoding, uri, version }
+        Self { lines: LineIndex::new(text), text, encoding, uri, version }
     }
 
     /// The byte that a position means.
@@ -44,13 +43,12 @@ impl<'a> Ruler<'a> {
     }
 
     fn position(&self, byte: usize) -> Position {
-        let at = self.lines.position(self.text, byte, self.encoding);
-        Position { line: at.line, character: at.column }
+        to_proto::position(&self.lines, self.text, byte, self.encoding)
     }
 
     /// What the client calls these bytes.
     pub fn range(&self, bytes: &std::ops::Range<usize>) -> Range {
-        Range { start: self.position(bytes.start), end: self.position(bytes.end) }
+        to_proto::range(&self.lines, self.text, bytes, self.encoding)
     }
 
     fn edit(&self, edit: &Replacement) -> TextEdit {
@@ -91,14 +89,7 @@ impl<'a> Ruler<'a> {
         code: String,
         message: String,
     ) -> Diagnostic {
-        Diagnostic {
-            range: self.range(bytes),
-            severity: Some(severity),
-            code: Some(NumberOrString::String(code)),
-            source: Some(SOURCE.to_owned()),
-            message,
-            ..Diagnostic::default()
-        }
+        Diagnostic { code: Some(NumberOrString::String(code)), ..diagnostic(self.range(bytes), severity, message) }
     }
 
     /// A mend as a quick fix; the first of a finding may be applied without a menu.

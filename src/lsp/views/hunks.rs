@@ -2,7 +2,7 @@
 //!
 //! Invariant: where the file is open, place and state are read from that session's text of the moment and from nothing
 //! older; where it is not, the desk says both. A rejected hunk is not shown, nor an accepted one that is on disk.
-//! Absent: deciding; code actions offer that (`actions`).
+//! Absent: deciding; code actions offer that (`offers`).
 //!
 //! Who shows what of a diagnostic, as measured:
 //!
@@ -24,7 +24,8 @@ use super::{Texts, diagnostic};
 use crate::desk::{Desk, Dossier, ReviewHunk};
 use crate::domain::change::{Decision, Flag, HunkStanding, HunkState};
 use crate::domain::ids::{StepId, WorkspacePath};
-use crate::domain::text::{Encoding, LineIndex, LoneCr, body, lines};
+use crate::domain::text::{Encoding, LineIndex, body, lines};
+use crate::lsp::to_proto;
 use crate::ports::Standings;
 use std::sync::Arc;
 use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
@@ -109,7 +110,7 @@ pub fn placed<'a>(desk: &'a Desk, path: &WorkspacePath, texts: &dyn Texts, encod
             });
             match standing {
                 Some((Standings { document, .. }, standing)) => {
-                    let index = index.get_or_insert_with(|| LineIndex::new(&document.text, LoneCr::Break));
+                    let index = index.get_or_insert_with(|| LineIndex::new(&document.text));
                     in_document(dossier, hunk, standing, &document.text, index, encoding)
                 }
                 None => on_disk(dossier, hunk, encoding),
@@ -128,10 +129,7 @@ fn in_document<'a>(
     index: &LineIndex,
     encoding: Encoding,
 ) -> Placed<'a> {
-    let at = |byte: usize| {
-        let position = index.position(text, byte, encoding);
-        Position { line: position.line, character: position.column }
-    };
+    let at = |byte: usize| to_proto::position(index, text, byte, encoding);
     let (start, end) = (standing.range.start, standing.range.end);
     let range = if hunk.kind != "lines" {
         Range::default()

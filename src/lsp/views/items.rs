@@ -7,6 +7,7 @@
 use crate::desk::{ItemView, Query, View};
 use crate::domain::ids::WorkspacePath;
 use crate::domain::task::action::Place;
+use crate::lsp::methods;
 use crate::lsp::session::Session;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,15 @@ pub struct Items {
     asking: AtomicBool,
 }
 
+/// A question is on its way until this is dropped, however it ends.
+struct Asked<'a>(&'a AtomicBool);
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 /// The item at 1-based lines of an open document, if it is known by now; otherwise it is asked for.
 pub fn at(session: &Arc<Session>, path: &WorkspacePath, lines: (u32, u32)) -> Option<ItemView> {
     let version = session.documents().of(session.id()?, path)?.version;
@@ -40,15 +50,11 @@ pub fn at(session: &Arc<Session>, path: &WorkspacePath, lines: (u32, u32)) -> Op
         let session = session.clone();
         tokio::spawn(async move {
             let place = Place { path: spot.path.clone(), lines: Some(spot.lines) };
-            let answer = match session.place() {
-                Some(root) => root.port().ask(Query::Item { place }).await.ok(),
-                None => None,
-            };
             let items = &session.views().items;
-            if let Some(View::Item(item)) = answer {
+            let _asked = Asked(&items.asking);
+            if let Some(View::Item(item)) = methods::ask(&session, Query::Item { place }).await {
                 *items.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((spot, item));
             }
-            items.asking.store(false, Ordering::Release);
         });
     }
     None

@@ -38,10 +38,14 @@ pub struct Here<'a> {
 impl Here<'_> {
     /// 0-based first and last line; a selection that ends where a line begins does not reach into it.
     pub fn lines(&self) -> (u32, u32) {
-        let Range { start, end } = self.range;
-        let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
-        (start.line, last.max(start.line))
+        lines_of(self.range)
     }
+}
+
+fn lines_of(range: Range) -> (u32, u32) {
+    let Range { start, end } = range;
+    let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
+    (start.line, last.max(start.line))
 }
 
 /// What can be done there.
@@ -53,6 +57,8 @@ pub fn actions(desk: &Desk, texts: &dyn Texts, here: &Here<'_>) -> Vec<CodeActio
     if let Some(dossier) = page(desk, here.path) {
         offers.extend(at_page(desk, dossier, texts, here.encoding));
     }
+    let decisions = in_review(desk, texts, here.path, here.encoding).into_iter();
+    offers.extend(decisions.filter(|one| one.rows.start <= last && first < one.rows.end).flat_map(|one| one.offers));
     let mut actions: Vec<CodeAction> = offers.iter().map(Offer::to_action).collect();
     if here.asked && !here.path.as_str().starts_with(".planwright/") {
         actions.extend(new_work(texts, here, (first, last)));
@@ -81,6 +87,51 @@ fn at_page(desk: &Desk, dossier: &Arc<Dossier>, texts: &dyn Texts, encoding: Enc
     }
     all.extend(offers::at_task(desk, dossier));
     all
+}
+
+/// A hunk's part of the page that lists them.
+struct Section {
+    /// 0-based, the heading first.
+    rows: std::ops::Range<u32>,
+    offers: Vec<Offer>,
+}
+
+/// What decides the hunks of a task where its open page of hunks tells of them.
+fn in_review(desk: &Desk, texts: &dyn Texts, path: &WorkspacePath, encoding: Encoding) -> Vec<Section> {
+    let task = tasks::task_of(path).filter(|_| path.file_name() == "review.md");
+    let dossier = task.and_then(|task| desk.tasks.iter().find(|dossier| dossier.task.id == task));
+    let (Some(dossier), Some(document)) = (dossier, texts.of(path)) else { return Vec::new() };
+    let offers = |id: &str| {
+        let hunk = dossier.hunks.iter().find(|hunk| hunk.id.as_str() == id)?;
+        let all = placed(desk, &hunk.path, texts, encoding);
+        let ours = all.iter().find(|placed| Arc::ptr_eq(placed.dossier, dossier) && placed.hunk.id == hunk.id)?;
+        Some(if ours.is_undecided() { offers::decide(ours, false) } else { Vec::new() })
+    };
+    headings(&document.text).into_iter().filter_map(|(id, rows)| Some(Section { rows, offers: offers(id)? })).collect()
+}
+
+/// Second-level headings by their first word, each with the rows down to the next; what is fenced has none.
+fn headings(text: &str) -> Vec<(&str, std::ops::Range<u32>)> {
+    let mut found: Vec<(&str, std::ops::Range<u32>)> = Vec::new();
+    let mut fence: Option<&str> = None;
+    for (row, line) in (0..).zip(text.split('\n')) {
+        let line = line.trim_end();
+        let ticks = line.get(..line.len() - line.trim_start_matches('`').len()).filter(|ticks| ticks.len() >= 3);
+        match (fence, ticks) {
+            (Some(open), Some(ticks)) if ticks == line && ticks.len() >= open.len() => fence = None,
+            (None, Some(ticks)) => fence = Some(ticks),
+            (Some(_), _) => {}
+            (None, None) => {
+                if let Some(title) = line.strip_prefix("## ") {
+                    found.push((title.split(' ').next().unwrap_or(""), row..row));
+                }
+            }
+        }
+        if let Some((_, rows)) = found.last_mut() {
+            rows.end = row + 1;
+        }
+    }
+    found
 }
 
 /// A goal in a comment, a problem of somebody else, a change or a question in words.
@@ -126,10 +177,11 @@ fn problem_arguments(path: &WorkspacePath, problem: &Diagnostic) -> Value {
         Some(NumberOrString::String(code)) => json!(code),
         None => Value::Null,
     };
+    let (first, last) = lines_of(problem.range);
     json!({
         "path": path,
-        "line": problem.range.start.line + 1,
-        "last": problem.range.end.line + 1,
+        "line": first + 1,
+        "last": last + 1,
         "problem": {"message": problem.message, "code": code, "source": problem.source, "range": problem.range},
     })
 }
@@ -164,6 +216,11 @@ pub fn lenses(desk: &Desk, texts: &dyn Texts, path: &WorkspacePath, encoding: En
     if let Some(dossier) = page(desk, path) {
         for offer in at_page(desk, dossier, texts, encoding) {
             add(Position::default(), format!("Agent: {}", offer.title), &offer);
+        }
+    }
+    for Section { rows, offers } in in_review(desk, texts, path, encoding) {
+        for offer in offers {
+            add(Position { line: rows.start, character: 0 }, format!("Agent: {}", offer.title), &offer);
         }
     }
     lenses

@@ -20,7 +20,7 @@ pub mod walk;
 pub mod words;
 
 #[cfg(test)]
-mod fixture;
+pub(super) mod fixture;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -47,6 +47,7 @@ pub struct Views {
     sheets: Mutex<Sheets>,
     tokens: Mutex<HashMap<NumberOrString, TaskId>>,
     wake: Notify,
+    stale: Notify,
     items: items::Items,
 }
 
@@ -56,6 +57,11 @@ impl Views {
     pub fn put(&self, path: &WorkspacePath, section: Section, diagnostics: Vec<Diagnostic>) {
         self.lock_sheets().put(path, section, diagnostics);
         self.wake.notify_one();
+    }
+
+    /// Lenses and hints that the client has are no longer what it would be given.
+    pub fn outdated(&self) {
+        self.stale.notify_one();
     }
 
     /// Whose progress a token is.

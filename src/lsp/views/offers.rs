@@ -7,9 +7,9 @@
 use super::hunks::Placed;
 use super::{hunks, words};
 use crate::actions::ACTIONS;
-use crate::desk::{Desk, Dossier, Query, View};
-use crate::domain::change::{Decision, HunkState};
-use crate::domain::ids::{GateId, TaskId};
+use crate::desk::{Desk, Dossier, Query, ReviewHunk, View};
+use crate::domain::change::{Decision, Flag, HunkState};
+use crate::domain::ids::{GateId, HunkId, TaskId};
 use crate::domain::task::action::{GateAnswer, Which};
 use crate::domain::task::event::Ask;
 use crate::domain::task::standing::TaskState;
@@ -158,32 +158,41 @@ fn undo(placed: &Placed<'_>) -> Option<Offer> {
 fn together(placed: &Placed<'_>) -> Vec<Offer> {
     let dossier = placed.dossier;
     let task = &dossier.task.id;
-    let open = || dossier.hunks.iter().filter(|hunk| hunk.pending && hunk.state == HunkState::Open);
     let (path, step) = (&placed.hunk.path, &placed.hunk.step);
-    let in_file = open().filter(|hunk| hunk.path == *path).count();
-    let of_step = open().filter(|hunk| hunk.step == *step).count();
-    let all = open().count();
-    let mut offers = Vec::new();
-    let mut both = |target: &str, value: Value, count: usize, whose: String| {
-        for command in ["accept", "reject"] {
-            let mut arguments = json!({"task": task});
-            if let Some(fields) = arguments.as_object_mut() {
-                fields.insert(target.to_owned(), value.clone());
-            }
-            let title = format!("{command} {} {whose}", counted(count, "hunk"));
-            offers.extend(Offer::new(command, title, arguments));
-        }
+    let all = certain(dossier);
+    let named = |is_one: &dyn Fn(&ReviewHunk) -> bool| -> Vec<&HunkId> {
+        all.iter().filter(|hunk| is_one(hunk)).map(|hunk| &hunk.id).collect()
     };
-    if in_file > 1 {
-        both("file", json!(path), in_file, format!("of {}", path.file_name()));
+    let in_file = named(&|hunk| hunk.path == *path);
+    let of_step = named(&|hunk| hunk.step == *step);
+    let all = named(&|_| true);
+    let mut offers = Vec::new();
+    if in_file.len() > 1 {
+        offers.extend(at_once(task, &in_file, &format!(" of {}", path.file_name())));
     }
-    if of_step > 1 && of_step != in_file {
-        both("step", json!(step), of_step, format!("of step {step}"));
+    if of_step.len() > 1 && of_step != in_file {
+        offers.extend(at_once(task, &of_step, &format!(" of step {step}")));
     }
-    if all > 1 && all != of_step && all != in_file {
-        both("all", json!(true), all, format!("of task {task}"));
+    if all.len() > 1 && all != of_step && all != in_file {
+        offers.extend(at_once(task, &all, &format!(" of task {task}")));
     }
     offers
+}
+
+/// What several are decided of at once: all that wait, but for uncertain ones.
+fn certain(dossier: &Dossier) -> Vec<&ReviewHunk> {
+    let is_certain = |hunk: &&ReviewHunk| !hunk.flags.iter().any(|flag| matches!(flag, Flag::Uncertain(_)));
+    let waits = |hunk: &&ReviewHunk| hunk.pending && hunk.state == HunkState::Open;
+    dossier.hunks.iter().filter(waits).filter(is_certain).collect()
+}
+
+/// By name: what comes to the file, the step or the task meanwhile was not seen.
+fn at_once(task: &TaskId, hunks: &[&HunkId], whose: &str) -> Vec<Offer> {
+    let both = ["accept", "reject"].map(|command| {
+        let title = format!("{command} {}{whose}", counted(hunks.len(), "hunk"));
+        Offer::new(command, title, json!({"task": task, "hunks": hunks}))
+    });
+    both.into_iter().flatten().collect()
 }
 
 /// The answers of a task's open gates.
@@ -215,7 +224,13 @@ fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
     };
     let command = || {
         let words = gate.of_command().map(|command| shell_words::join(&command.argv)).unwrap_or_default();
-        format!("`{}`", words::title(&words))
+        let title = words::title(&words);
+        // what a title allows it shows whole
+        if title.ends_with('…') {
+            format!("the command of gate {id} (whole on the task's page)")
+        } else {
+            format!("`{title}`")
+        }
     };
     let work = &gate.work;
     let offers = match &gate.ask {
@@ -290,11 +305,9 @@ pub fn at_task(desk: &Desk, dossier: &Dossier) -> Vec<Offer> {
         TaskState::AwaitingReview => {
             offers.push(whole("openReview", "open the review"));
             offers.push(whole("nextHunk", "go to the first hunk"));
-            let open = dossier.hunks.iter().filter(|hunk| hunk.pending && hunk.state == HunkState::Open).count();
-            if open > 0 {
-                let all = json!({"task": task, "all": true});
-                offers.push(Offer::new("accept", format!("accept {}", counted(open, "hunk")), all.clone()));
-                offers.push(Offer::new("reject", format!("reject {}", counted(open, "hunk")), all));
+            let open: Vec<&HunkId> = certain(dossier).into_iter().map(|hunk| &hunk.id).collect();
+            if !open.is_empty() {
+                offers.extend(at_once(task, &open, "").into_iter().map(Some));
             }
             offers.push(whole("openPlan", "open the plan"));
         }

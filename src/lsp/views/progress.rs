@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Between two reports of a task (invariant 11).
 const PACE: Duration = Duration::from_millis(100);
+/// Until a bar that a client did not take is tried again.
+const RETRY: Duration = Duration::from_secs(2);
 /// Between two effects of a step nothing is under way for a moment.
 const LINGER: Duration = Duration::from_secs(3);
 
@@ -100,9 +102,14 @@ pub enum Move {
     },
 }
 
+/// What is done now, and how much of all is over.
+type Said = (String, Option<u32>);
+
 #[derive(Debug)]
 struct Bar {
-    said: (String, Option<u32>),
+    /// With what it began; none once the client has it.
+    began: Option<Said>,
+    said: Said,
     at: Instant,
     flew: Instant,
     /// The newest of what is not said yet.
@@ -113,17 +120,21 @@ struct Bar {
 #[derive(Debug, Default)]
 pub struct Bars {
     bars: BTreeMap<TaskId, Bar>,
+    /// Not to be begun before then: the client did not take them.
+    refused: BTreeMap<TaskId, Instant>,
 }
 
 impl Bars {
     /// What changes on the screen now.
     pub fn moves(&mut self, works: &[AtWork], now: Instant) -> Vec<Move> {
         let mut moves = Vec::new();
+        self.refused.retain(|_, until| *until > now);
         for work in works {
             let said = (work.doing.clone(), work.percentage);
             let Some(bar) = self.bars.get_mut(&work.task) else {
-                if work.busy && work.flying {
-                    self.bars.insert(work.task.clone(), Bar { said, at: now, flew: now, owed: false });
+                if work.busy && work.flying && !self.refused.contains_key(&work.task) {
+                    let began = Some(said.clone());
+                    self.bars.insert(work.task.clone(), Bar { began, said, at: now, flew: now, owed: false });
                     let (task, title) = (work.task.clone(), work.title.clone());
                     moves.push(Move::Begin { task, title, doing: work.doing.clone() });
                 }
@@ -151,6 +162,21 @@ impl Bars {
         moves
     }
 
+    /// The client has the bar now: what it is to be told, where that is no longer what the bar began with.
+    pub fn begun(&mut self, task: &TaskId) -> Option<Move> {
+        let bar = self.bars.get_mut(task)?;
+        let began = bar.began.take()?;
+        let (doing, percentage) = bar.said.clone();
+        (began != bar.said).then(|| Move::Report { task: task.clone(), doing, percentage })
+    }
+
+    /// The client did not take the bar. It is begun again in a while, if the task is still at work.
+    pub fn refused(&mut self, task: &TaskId, now: Instant) {
+        if self.bars.remove(task).is_some() {
+            self.refused.insert(task.clone(), now + RETRY);
+        }
+    }
+
     /// This task has a bar.
     pub fn shows(&self, task: &TaskId) -> bool {
         self.bars.contains_key(task)
@@ -159,7 +185,7 @@ impl Bars {
     /// When to look again, though no desk came.
     pub fn due(&self) -> Option<Instant> {
         let each = self.bars.values().map(|bar| if bar.owed { bar.at + PACE } else { bar.flew + LINGER });
-        each.min()
+        each.chain(self.refused.values().copied()).min()
     }
 }
 
@@ -218,6 +244,34 @@ mod tests {
             (2_999, Some(work("a", true, false)), ""),
             (3_000, Some(work("a", true, false)), "end awaiting review"),
         ]);
+    }
+
+    #[test]
+    fn a_bar_that_was_not_taken_is_begun_again() {
+        let (start, mut bars) = (Instant::now(), Bars::default());
+        let task = TaskId::new("k3xf");
+        let works = [work("a", true, true)];
+        assert_eq!(bars.moves(&works, start).len(), 1);
+        bars.refused(&task, start);
+        assert_eq!(bars.moves(&works, start + Duration::from_millis(10)), []);
+        let due = bars.due().map(|due| due - start);
+        assert_eq!(due, Some(RETRY));
+        assert!(matches!(bars.moves(&works, start + RETRY).as_slice(), [Move::Begin { .. }]));
+    }
+
+    #[test]
+    fn a_bar_that_was_taken_late_says_what_is_done_by_then() {
+        let (start, mut bars) = (Instant::now(), Bars::default());
+        let task = TaskId::new("k3xf");
+        let same = AtWork { percentage: None, ..work("a", true, true) };
+        bars.moves(std::slice::from_ref(&same), start);
+        assert_eq!(bars.begun(&task), None);
+        let mut bars = Bars::default();
+        bars.moves(&[same], start);
+        bars.moves(&[work("b", true, true)], start + PACE);
+        let said = Move::Report { task: task.clone(), doing: "b".to_owned(), percentage: Some(50) };
+        assert_eq!(bars.begun(&task), Some(said));
+        assert_eq!(bars.begun(&task), None);
     }
 
     #[test]

@@ -82,6 +82,7 @@ pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
             }
             () = heard.wake.notified() => show.documents(heard.take()),
             () = session.views().wake.notified() => show.send(),
+            () = session.views().stale.notified() => show.call(),
             Some((task, progress)) = begun.recv() => show.begun(task, progress),
             () = until(show.due()) => show.late(),
         }
@@ -150,10 +151,15 @@ impl Show {
             self.tell_tasks();
         }
         if changes.lenses {
-            let soonest = self.refreshed.map_or_else(Instant::now, |at| at + REFRESH);
-            self.refresh.get_or_insert(soonest);
-            self.late();
+            self.call();
         }
+    }
+
+    /// Calls for lenses and hints, as soon as that may be.
+    fn call(&mut self) {
+        let soonest = self.refreshed.map_or_else(Instant::now, |at| at + REFRESH);
+        self.refresh.get_or_insert(soonest);
+        self.late();
     }
 
     /// Documents that changed; those that were opened are watched from now on.
@@ -219,24 +225,28 @@ impl Show {
     fn move_bars(&mut self) {
         let works = at_work(self.board.desk(), &self.bars);
         for one in self.bars.moves(&works, Instant::now()) {
-            match one {
-                Move::Begin { task, title, doing } => {
-                    let (client, begin) = (self.session.client().clone(), self.begin.clone());
-                    tokio::spawn(async move {
-                        let progress = client.begin_progress(&title, Some(doing), true).await;
-                        // a session that is gone takes its bars with it
-                        let _gone = begin.send((task, progress));
-                    });
+            self.make(one);
+        }
+    }
+
+    fn make(&mut self, one: Move) {
+        match one {
+            Move::Begin { task, title, doing } => {
+                let (client, begin) = (self.session.client().clone(), self.begin.clone());
+                tokio::spawn(async move {
+                    let progress = client.begin_progress(&title, Some(doing), true).await;
+                    // a session that is gone takes its bars with it
+                    let _gone = begin.send((task, progress));
+                });
+            }
+            Move::Report { task, doing, percentage } => {
+                if let Some(progress) = self.shown.get(&task) {
+                    progress.report(doing, percentage);
                 }
-                Move::Report { task, doing, percentage } => {
-                    if let Some(progress) = self.shown.get(&task) {
-                        progress.report(doing, percentage);
-                    }
-                }
-                Move::End { task, words } => {
-                    if let Some(progress) = self.shown.remove(&task) {
-                        self.end(progress, Some(words));
-                    }
+            }
+            Move::End { task, words } => {
+                if let Some(progress) = self.shown.remove(&task) {
+                    self.end(progress, Some(words));
                 }
             }
         }
@@ -244,14 +254,23 @@ impl Show {
 
     /// The client has the bar; the task may have ended meanwhile.
     fn begun(&mut self, task: TaskId, progress: Option<Progress>) {
-        let Some(progress) = progress else { return };
+        let Some(progress) = progress else {
+            // one that shows none at all is not asked again
+            if self.session.facts().is_some_and(|facts| facts.progress) {
+                self.bars.refused(&task, Instant::now());
+            }
+            return;
+        };
         if !self.bars.shows(&task) {
             self.end(progress, None);
             return;
         }
         self.session.views().lock_tokens().insert(progress.token().clone(), task.clone());
-        if let Some(former) = self.shown.insert(task, progress) {
+        if let Some(former) = self.shown.insert(task.clone(), progress) {
             self.end(former, None);
+        }
+        if let Some(newest) = self.bars.begun(&task) {
+            self.make(newest);
         }
     }
 

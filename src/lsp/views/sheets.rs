@@ -12,8 +12,6 @@ use tower_lsp::lsp_types::{Diagnostic, PublishDiagnosticsParams, Url};
 /// Who has something to say of a file. In this order they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Section {
-    /// What the user should know of something that just went wrong here.
-    Notice,
     /// Gates that wait.
     Gates,
     /// Failures, and where a task stands.
@@ -64,30 +62,11 @@ impl Sheets {
         self.dirty.insert(path.clone());
     }
 
-    /// Takes back what this source says of all files but these.
-    pub fn keep_only(&mut self, section: Section, paths: &BTreeSet<WorkspacePath>) {
-        let gone: Vec<WorkspacePath> = self
-            .sheets
-            .iter()
-            .filter(|(path, sheet)| sheet.sections.contains_key(&section) && !paths.contains(path))
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in gone {
-            self.put(&path, section, Vec::new());
-        }
-    }
-
     /// The file's text changed, or it was opened or closed: what it shows is compared again.
     pub fn touch(&mut self, path: &WorkspacePath) {
         if self.sheets.contains_key(path) {
             self.dirty.insert(path.clone());
         }
-    }
-
-    /// Files of which this source says something.
-    pub fn paths_of(&self, section: Section) -> BTreeSet<WorkspacePath> {
-        let with = self.sheets.iter().filter(|(_, sheet)| sheet.sections.contains_key(&section));
-        with.map(|(path, _)| path.clone()).collect()
     }
 
     /// What has to be sent now. `at` gives a file's name and, where it is open, the number of its text.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: everything that waits for a person is seen without anything being opened, as a diagnostic of a file that
 //! need not be open; nothing pops up. A gate is a warning, so that it stands out among hunks. What is over is said only
-//! where its page is open: a list of old tasks would bury the hunks. Absent: answering (`actions`).
+//! where its page is open: a list of old tasks would bury the hunks. Absent: answering (`offers`).
 
 use super::words;
 use super::{Texts, diagnostic};
@@ -10,11 +10,11 @@ use crate::desk::{Choice, Desk, Dossier, GateView, Query, StatusView, View};
 use crate::domain::ids::{TaskId, Work, WorkspacePath};
 use crate::domain::plan;
 use crate::domain::task::action::Which;
-
 use crate::domain::task::standing::TaskState;
-use crate::domain::text::{Encoding, LineIndex, LoneCr};
+use crate::domain::text::{Encoding, LineIndex};
+use crate::lsp::to_proto;
 use std::path::Path;
-use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
+use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Range};
 
 /// Next steps that are named.
 const CHOICES: usize = 3;
@@ -134,11 +134,8 @@ pub fn gates_in_plan(
     let Some(page) = dossier.page.as_ref().filter(|_| !status.gates.is_empty()) else { return Vec::new() };
     let text = texts.of(plan).map_or_else(|| page.text.clone(), |document| document.text);
     let layout = plan::parse(&text).layout;
-    let index = LineIndex::new(&text, LoneCr::Break);
-    let at = |byte: usize| {
-        let position = index.position(&text, byte, encoding);
-        Position { line: position.line, character: position.column }
-    };
+    let index = LineIndex::new(&text);
+    let at = |byte: usize| to_proto::position(&index, &text, byte, encoding);
     let waits = |gate: &GateView| dossier.task.open_gates().find(|open| open.id == gate.gate).map(|open| &open.work);
     let place = |gate: &GateView| match waits(gate) {
         Some(Work::Step(id)) => layout
@@ -157,6 +154,9 @@ fn heading_end(text: &str, heading: std::ops::Range<usize>) -> usize {
 
 fn of_gate(gate: &GateView, range: Range) -> Diagnostic {
     let mut said = vec![words::line(&format!("gate {}: {}", gate.gate, gate.asked), words::WIDTH * 2)];
+    if said.iter().any(|line| line.ends_with('…')) {
+        said.push(format!("(cut here; the whole of it stands on the task's page at gate {})", gate.gate));
+    }
     said.extend(gate.detail.iter().flat_map(|detail| words::some(detail, "  ", DETAIL)));
     said.extend(
         gate.answers.iter().map(|answer| words::line(&format!("{} ({})", answer.means, answer.command), words::WIDTH)),

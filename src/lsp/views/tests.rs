@@ -9,6 +9,7 @@ use super::board::{Board, Changes};
 use super::fixture::*;
 use super::menu::{Here, actions, is_wanted, lenses};
 use super::sheets::Sheets;
+use super::walk::From;
 use super::*;
 use crate::desk::fixture::story;
 use crate::desk::{Desk, Dossier, ItemView};
@@ -150,6 +151,65 @@ fn columns_are_counted_as_the_client_counts() {
     assert_eq!(ends(&Open::with("a.txt", "😀é\n")), [6, 3, 2]);
 }
 
+#[test]
+fn a_lone_cr_is_no_line_in_any_editor() {
+    let (old, new) = ("a\rb\n\n- edit: `src/net.rs`\n", "a\rb\n\n- edit: `src/other.rs`\n");
+    let desk = desk(vec![task("k3xf", vec![change("a.txt", &file(old), &file(new))])]);
+    let first = |texts: &dyn Texts| shown(&desk, texts, "a.txt").lines().next().unwrap().to_owned();
+    assert_eq!(first(&Shut), "2:0-2:20 information hunk");
+    assert_eq!(first(&Open::with("a.txt", old)), "2:0-2:20 information hunk");
+}
+
+#[test]
+fn a_command_that_is_cut_is_not_allowed_by_its_title() {
+    let line = format!("cargo test {}", ["--quiet"; 60].join(" "));
+    let mut events = story();
+    let until = events.iter().position(|(_, event)| matches!(event, Event::GateOpened { .. })).unwrap();
+    events.truncate(until);
+    events.push((90_010, crate::desk::fixture::gate_opened("g1", &line)));
+    let blocked = TaskState::Blocked { why: String::new(), next: String::new() };
+    let dossier = crate::desk::fixture::dossier("k3xf", events, blocked);
+    let titles: Vec<String> = offers::at_gates(&dossier).into_iter().map(|offer| offer.title).collect();
+    assert_snapshot!(titles.join("\n"), @r"
+    allow the command of gate g1 (whole on the task's page) once
+    allow the command of gate g1 (whole on the task's page) for this plan
+    deny the command of gate g1 (whole on the task's page)
+    ");
+    let page = crate::desk::page::task(&dossier, &crate::desk::page::Aids::default());
+    assert!(page.contains(&format!("```sh\n{}\n```", line)), "{page}");
+    let (_, mut sheets) = sheets_of(desk(vec![dossier]), &Shut);
+    let said = sent(&mut sheets);
+    assert!(said.contains("(cut here; the whole of it stands on the task's page at gate g1)"), "{said}");
+}
+
+#[test]
+fn hunks_are_decided_on_the_review_page() {
+    let mut dossier = net();
+    let text = crate::desk::page::review(&dossier);
+    let page = path(".planwright/tasks/k3xf/review.md");
+    let open = Open::with(page.as_str(), &text);
+    let row = |nth: usize| {
+        let heading = text.lines().enumerate().filter(|(_, line)| line.starts_with("## h")).nth(nth);
+        u32::try_from(heading.unwrap().0).unwrap()
+    };
+    let first = dossier.hunks[0].id.clone();
+    let only_first = |desk: &Desk, line| {
+        let menu = actions(desk, &open, &at(&page, line, &[]));
+        menu.iter().map(|action| action.title.replace(first.as_str(), "FIRST")).collect::<Vec<_>>().join("; ")
+    };
+    let both = desk(vec![net()]);
+    assert_eq!(only_first(&both, 0), "");
+    let offered = "Agent: accept hunk FIRST (policy); Agent: reject hunk FIRST (policy)";
+    assert_eq!(only_first(&both, row(0)), offered);
+    assert_eq!(only_first(&both, row(1) - 1), offered);
+    assert!(only_first(&both, row(1)).contains("accept hunk h"));
+    let lenses = lenses(&both, &open, &page, Encoding::Utf16);
+    let at: Vec<u32> = lenses.iter().map(|lens| lens.range.start.line).collect();
+    assert_eq!(at, [row(0), row(0), row(1), row(1)]);
+    dossier.hunks = Arc::new(review(&dossier.changes[0], &file(BEFORE), &[(0, Decision::Reject(None))]));
+    assert_eq!(only_first(&desk(vec![dossier]), row(0)), "");
+}
+
 /// The menu as a list of titles; the preferred one is starred, a quick fix is marked.
 fn titles(actions: &[CodeAction]) -> String {
     let line = |action: &CodeAction| {
@@ -184,8 +244,8 @@ fn a_hunk_is_accepted_by_the_first_action_and_the_only_preferred_one() {
     assert_snapshot!(titles(&actions(&desk, &open, &at(&net, 3, &[]))), @r#"
     * Agent: accept hunk h… (policy) [quickfix] planwright.accept [{"task":"k3xf","hunks":["h…"]}]
     Agent: reject hunk h… (policy) [quickfix] planwright.reject [{"task":"k3xf","hunks":["h…"]}]
-    Agent: accept 2 hunks of net.rs [refactor] planwright.accept [{"task":"k3xf","file":"src/net.rs"}]
-    Agent: reject 2 hunks of net.rs [refactor] planwright.reject [{"task":"k3xf","file":"src/net.rs"}]
+    Agent: accept 2 hunks of net.rs [refactor] planwright.accept [{"task":"k3xf","hunks":["h…","h…"]}]
+    Agent: reject 2 hunks of net.rs [refactor] planwright.reject [{"task":"k3xf","hunks":["h…","h…"]}]
     Agent: explain hunk h… [refactor] planwright.openReview [{"task":"k3xf","hunks":["h…"]}]
     Agent: go to the next hunk [refactor] planwright.nextHunk [{"path":"src/net.rs","line":4}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
@@ -411,7 +471,7 @@ fn one_walks_over_all_files_and_around() {
     let desk = desk(vec![task("k3xf", changes)]);
     let go = |from: Option<(&str, u32)>, forward| {
         let from = from.map(|(name, line)| (path(name), line));
-        let from = from.as_ref().map(|(path, line)| (path, *line));
+        let from = from.as_ref().map_or(From::Nowhere, |(path, line)| From::Here(path, *line));
         let stop = walk::neighbour(&desk, &Shut, Encoding::Utf8, from, forward, None).unwrap();
         format!("{}:{}", stop.path, stop.range.start.line)
     };
@@ -423,6 +483,54 @@ fn one_walks_over_all_files_and_around() {
     assert_eq!(go(Some(("src/a.rs", 4)), false), "src/a.rs:0");
     assert_eq!(go(Some(("src/a.rs", 0)), false), "src/b.rs:0");
     assert_eq!(go(Some(("src/zz.rs", 0)), true), "src/a.rs:0");
+}
+
+#[test]
+fn the_only_hunk_is_gone_to_unless_one_is_at_it() {
+    let desk = desk(vec![task("k3xf", vec![change("src/b.rs", &file("c\n"), &file("C\n"))])]);
+    let b = path("src/b.rs");
+    let go = |from| walk::neighbour(&desk, &Shut, Encoding::Utf8, from, true, None).map(|stop| stop.path);
+    assert_eq!(go(From::Here(&b, 0)), None);
+    // Who was led there may have gone elsewhere since.
+    assert_eq!(go(From::Last(&b, 0)), Some(b.clone()));
+}
+
+#[test]
+fn several_are_decided_by_name_and_uncertain_ones_alone() {
+    let mut dossier = net();
+    let ids = |dossier: &Dossier| dossier.hunks.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>();
+    let bulk = |dossier: &Dossier| {
+        let desk = desk(vec![dossier.clone()]);
+        let offers = super::offers::at_task(&desk, &desk.tasks[0]);
+        offers.into_iter().filter(|offer| offer.command == "accept").collect::<Vec<_>>()
+    };
+    let offers = bulk(&dossier);
+    assert_eq!(
+        (offers[0].title.as_str(), &offers[0].arguments["hunks"]),
+        ("accept 2 hunks", &serde_json::json!(ids(&dossier)))
+    );
+    let mut hunks = (*dossier.hunks).clone();
+    hunks[0].flags.push(crate::domain::change::Flag::Uncertain("a guess".to_owned()));
+    dossier.hunks = Arc::new(hunks);
+    let offers = bulk(&dossier);
+    assert_eq!(
+        (offers[0].title.as_str(), &offers[0].arguments["hunks"][0]),
+        ("accept 1 hunk", &serde_json::json!(ids(&dossier)[1]))
+    );
+    assert!(offers.iter().all(|offer| offer.arguments.get("all").is_none()));
+}
+
+#[test]
+fn a_problem_that_ends_where_a_line_begins_is_not_about_that_line() {
+    let to = |line, character| Position { line, character };
+    let theirs = Diagnostic {
+        message: "no".to_owned(),
+        range: Range { start: to(0, 0), end: to(1, 0) },
+        ..Diagnostic::default()
+    };
+    let (path, desk) = (path("src/a.rs"), desk(Vec::new()));
+    let menu = titles(&actions(&desk, &Shut, &at(&path, 0, &[theirs])));
+    assert!(menu.contains(r#"planwright.fixProblem [{"path":"src/a.rs","line":1,"last":1,"#), "{menu}");
 }
 
 #[test]

@@ -24,13 +24,24 @@ pub struct Stop {
     pub hunk: HunkId,
 }
 
-/// The hunk after (or before) a 0-based line of a file, or the first (or last) of all where none is given. Only those
-/// that wait for a decision; of one task, if it is named.
+/// Where one walks from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum From<'a> {
+    /// From nowhere: to the first hunk, or to the last.
+    Nowhere,
+    /// From this 0-based line of a file, at which the person is.
+    Here(&'a WorkspacePath, u32),
+    /// From where they were led last; they may be elsewhere by now.
+    Last(&'a WorkspacePath, u32),
+}
+
+/// The hunk after (or before) a place. Only those that wait for a decision; of one task, if it is named. The only one
+/// there is, unless one is at it.
 pub fn neighbour(
     desk: &Desk,
     texts: &dyn Texts,
     encoding: Encoding,
-    from: Option<(&WorkspacePath, u32)>,
+    from: From<'_>,
     forward: bool,
     task: Option<&TaskId>,
 ) -> Option<Stop> {
@@ -54,11 +65,10 @@ pub fn neighbour(
         here.sort_by_key(|stop| stop.range.start);
         stops.extend(here);
     }
-    let Some((path, line)) = from else {
-        return if forward { stops.into_iter().next() } else { stops.into_iter().next_back() };
+    let here = match from {
+        From::Nowhere => return if forward { stops.into_iter().next() } else { stops.into_iter().next_back() },
+        From::Here(path, line) | From::Last(path, line) => (path, line),
     };
-    let here = (path, line);
-    let place = |stop: &Stop| (stop.path.clone(), stop.range.start.line);
     let ahead = |stop: &&Stop| (&stop.path, stop.range.start.line) > here;
     // standing inside a hunk one goes back to the one before it
     let behind = |stop: &&Stop| (&stop.path, stop.range.end.line) < here;
@@ -67,5 +77,6 @@ pub fn neighbour(
     } else {
         stops.iter().rev().find(behind).or_else(|| stops.last())
     };
-    found.filter(|stop| stops.len() > 1 || place(stop) != (path.clone(), line)).cloned()
+    let is_at_it = |stop: &Stop| matches!(from, From::Here(..)) && (&stop.path, stop.range.start.line) == here;
+    found.filter(|stop| stops.len() > 1 || !is_at_it(stop)).cloned()
 }

@@ -4,7 +4,7 @@
 //! [`WIDTH`]. A message has at most [`HEIGHT`] lines: one client ends at a pop-up that is taller than its screen.
 //! Absent: what the words mean.
 
-use crate::domain::text::{Encoding, body, lines};
+use crate::domain::text::{Encoding, body, lines, sanitize};
 
 /// Characters of a line of a message. A pop-up of 80 columns has no room for more.
 pub const WIDTH: usize = 100;
@@ -15,12 +15,6 @@ pub const HEIGHT: usize = 12;
 /// Characters of outside text in a title.
 pub const TITLE: usize = 60;
 
-/// A character that a screen obeys, or that makes text look other than it is.
-fn is_obeyed(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// One line, cut at so many characters. A tab stays two blanks wide; what is obeyed is shown by its number.
 pub fn line(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len().min(width * 2));
@@ -28,7 +22,7 @@ pub fn line(text: &str, width: usize) -> String {
     for character in body(text).chars() {
         let shown = match character {
             '\t' => "  ".to_owned(),
-            other if is_obeyed(other) => format!("<U+{:04X}>", u32::from(other)),
+            other if other == '\n' || sanitize::is_obeyed(other) => format!("<U+{:04X}>", u32::from(other)),
             other => other.to_string(),
         };
         let wide = shown.chars().count();

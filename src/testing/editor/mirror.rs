@@ -13,6 +13,8 @@ pub struct Mirror {
     pub encoding: String,
     /// By URI.
     pub open: HashMap<String, Text>,
+    /// The first change of a text numbered 0 makes it this; Neovim counts on from a tick of its own.
+    pub tick: i32,
 }
 
 /// An open text.
@@ -24,6 +26,15 @@ pub struct Text {
     pub text: String,
     /// Changes made by edits that the server was not told of yet.
     pub untold: Vec<Value>,
+    past: Vec<String>,
+    future: Vec<String>,
+}
+
+impl Text {
+    /// As it was opened.
+    pub fn new(version: i32, text: &str) -> Self {
+        Self { version, text: text.to_owned(), untold: Vec::new(), past: Vec::new(), future: Vec::new() }
+    }
 }
 
 impl Mirror {
@@ -50,7 +61,8 @@ impl Mirror {
         let start = if line == 0 { Some(0) } else { text.match_indices('\n').nth(line - 1).map(|(at, _)| at + 1) };
         let Some(start) = start else { return text.len() };
         let mut at = start;
-        for c in text[start..].chars().take_while(|c| !matches!(c, '\n' | '\r')) {
+        let line = text[start..].split('\n').next().unwrap();
+        for c in line.strip_suffix('\r').unwrap_or(line).chars() {
             if column < self.units(c) {
                 break;
             }
@@ -82,9 +94,36 @@ impl Mirror {
             text.replace_range(range, &new);
         }
         let open = self.open.get_mut(uri).unwrap();
-        open.text = text;
-        open.version += 1;
+        let before = std::mem::replace(&mut open.text, text);
+        open.past.push(before);
+        open.future.clear();
+        open.version = if open.version == 0 { self.tick.max(1) } else { open.version + 1 };
         changes
+    }
+
+    /// Undoes the last edit, or makes it again. Gives the changes for a `didChange`: the least run of characters in which
+    /// the two texts differ.
+    pub fn turn(&mut self, uri: &str, back: bool) -> Vec<Value> {
+        let open = self.open.get_mut(uri).unwrap();
+        let (from, onto) = if back { (&mut open.past, &mut open.future) } else { (&mut open.future, &mut open.past) };
+        let new = from.pop().expect("there is nothing to undo");
+        let old = std::mem::replace(&mut open.text, new.clone());
+        onto.push(old.clone());
+        open.version += 1;
+        let same = |(one, other): &(char, char)| one == other;
+        let ahead: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let (tail, other) = (&old[ahead..], &new[ahead..]);
+        let behind: usize =
+            tail.chars().rev().zip(other.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let (start, end) = (self.position(&old, ahead), self.position(&old, old.len() - behind));
+        vec![json!({"range": {"start": start, "end": end}, "text": new[ahead..new.len() - behind]})]
+    }
+
+    /// The range lies in the text.
+    pub fn holds(&self, text: &str, range: &Value) -> bool {
+        let held = |position: &Value| self.position(text, self.byte(text, position)) == *position;
+        let bytes = self.bytes(text, range);
+        held(&range["start"]) && held(&range["end"]) && bytes.start <= bytes.end
     }
 }
 
@@ -97,5 +136,10 @@ fn columns_are_counted_as_agreed() {
         assert_eq!(mirror.byte(text, &spot), 7);
         assert_eq!(mirror.position(text, 7), spot);
         assert_eq!(mirror.byte(text, &json!({"line": 1, "character": 99})), 8);
+        // a CR by itself is a character
+        let text = "a\rb\nc";
+        assert_eq!(mirror.position(text, 2), json!({"line": 0, "character": 2}));
+        assert_eq!(mirror.byte(text, &json!({"line": 0, "character": 2})), 2);
+        assert_eq!(mirror.byte(text, &json!({"line": 1, "character": 0})), 4);
     }
 }

@@ -6,14 +6,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod ground;
+mod hand;
 mod mirror;
 mod profile;
+mod screen;
 mod told;
 mod wire;
 
 pub use ground::{Shared, TestGround, TestPort, buffers};
 pub use mirror::{Mirror, Text};
 pub use profile::{Edits, Profile, Stale, Tells};
+pub use screen::Screen;
 pub use told::Told;
 pub use wire::{frame, read_frame};
 
@@ -23,7 +26,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -51,6 +54,7 @@ struct State {
     profile: Profile,
     out: Option<mpsc::UnboundedSender<Vec<u8>>>,
     mirror: Mirror,
+    screen: Screen,
     unread: Vec<Value>,
     allowed: Vec<String>,
     waiting: HashMap<i64, oneshot::Sender<Result<Value, Value>>>,
@@ -102,7 +106,19 @@ impl Editor {
         let (here, there) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(there);
         let server = tokio::spawn(crate::lsp::serve(reader, writer, ground));
-        let (incoming, mut outgoing) = tokio::io::split(here);
+        let (incoming, outgoing) = tokio::io::split(here);
+        let mut editor = Self::over(profile, root, incoming, outgoing);
+        editor.server = Some(server);
+        editor
+    }
+
+    /// At a server that runs somewhere else, such as in a process, and has been told nothing.
+    pub fn over(
+        profile: Profile,
+        root: &Path,
+        incoming: impl AsyncRead + Unpin + Send + 'static,
+        mut outgoing: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Editor {
         let (out, mut queue) = mpsc::unbounded_channel::<Vec<u8>>();
         tokio::spawn(async move {
             use tokio::io::AsyncWriteExt as _;
@@ -118,6 +134,7 @@ impl Editor {
             profile,
             out: Some(out),
             mirror: Mirror::default(),
+            screen: Screen::default(),
             unread: Vec::new(),
             allowed: Vec::new(),
             waiting: HashMap::new(),
@@ -126,7 +143,7 @@ impl Editor {
         };
         let shared = Arc::new(Shore { state: Mutex::new(state), arrived: Notify::new() });
         let reading = tokio::spawn(read(incoming, shared.clone()));
-        Editor { shared, reading, server: Some(server), root: uri(root), capabilities: Value::Null }
+        Editor { shared, reading, server: None, root: uri(root), capabilities: Value::Null }
     }
 
     /// Says `initialize` with these parameters, and `initialized`.
@@ -134,7 +151,10 @@ impl Editor {
         let answer = self.request("initialize", said).await.unwrap();
         self.capabilities = answer["capabilities"].clone();
         let encoding = self.capabilities["positionEncoding"].as_str().unwrap_or("utf-16").to_owned();
-        self.shared.state().mirror.encoding = encoding;
+        let mut state = self.shared.state();
+        state.mirror.encoding = encoding;
+        state.mirror.tick = if state.profile.stale == Stale::Pretended { 4 } else { 1 };
+        drop(state);
         self.notify("initialized", json!({}));
     }
 
@@ -184,7 +204,7 @@ impl Editor {
         let uri = self.uri(path);
         let mut state = self.shared.state();
         let version = state.profile.first_version;
-        let open = Text { version, text: text.to_owned(), untold: Vec::new() };
+        let open = Text::new(version, text);
         state.mirror.open.insert(uri.clone(), open);
         let item = json!({"uri": uri, "languageId": language, "version": version, "text": text});
         state.notify("textDocument/didOpen", json!({"textDocument": item}));
@@ -199,6 +219,23 @@ impl Editor {
         let edit = json!({"range": {"start": start, "end": end}, "newText": new});
         let changes = state.mirror.edit(&uri, &[edit]);
         state.tell_changes(&uri, changes);
+    }
+
+    /// The user replaces bytes, and the editor holds the change back until [`Self::tell`] or the next change.
+    pub fn replace_untold(&self, path: &str, bytes: std::ops::Range<usize>, new: &str) {
+        let uri = self.uri(path);
+        let mut state = self.shared.state();
+        let text = state.mirror.open[&uri].text.clone();
+        let (start, end) = (state.mirror.position(&text, bytes.start), state.mirror.position(&text, bytes.end));
+        let edit = json!({"range": {"start": start, "end": end}, "newText": new});
+        let changes = state.mirror.edit(&uri, &[edit]);
+        state.mirror.open.get_mut(&uri).unwrap().untold.extend(changes);
+    }
+
+    /// Tells of what was held back.
+    pub fn tell(&self, path: &str) {
+        let uri = self.uri(path);
+        self.shared.state().tell_changes(&uri, Vec::new());
     }
 
     /// The user saves. The file is not written; whoever wants that does it first.
@@ -320,6 +357,8 @@ impl Drop for Editor {
         let unread = self.unread();
         if !std::thread::panicking() {
             assert!(unread.is_empty(), "the server said what the test did not expect: {unread:#?}");
+            let faults = self.screen(|screen| screen.faults.clone());
+            assert!(faults.is_empty(), "the server said what no client can use: {faults:#?}");
         }
     }
 }
@@ -365,7 +404,13 @@ async fn read(mut incoming: impl AsyncRead + Unpin, shared: Arc<Shore>) {
         if let Some(id) = id {
             reply(&shared, id, &message);
         }
-        shared.state().unread.push(message);
+        {
+            let mut state = shared.state();
+            let State { screen, mirror, profile, unread, .. } = &mut *state;
+            if !screen.take(&message, mirror, profile) {
+                unread.push(message);
+            }
+        }
         shared.arrived.notify_waiters();
     }
     // Nobody answers any more.
@@ -404,6 +449,14 @@ fn parts(edit: &Value) -> Vec<(String, Option<i64>, Vec<Value>)> {
     plain.chain(versioned).collect()
 }
 
+/// Moves an edit one line down.
+fn lower(edit: &mut Value) {
+    for end in ["start", "end"] {
+        let line = &mut edit["range"][end]["line"];
+        *line = json!(line.as_u64().unwrap() + 1);
+    }
+}
+
 fn apply(shared: &Arc<Shore>, state: &mut State, id: Value, edit: &Value) {
     let answer = |applied: bool| json!({"jsonrpc": "2.0", "id": id, "result": {"applied": applied}});
     let parts = parts(edit);
@@ -422,12 +475,15 @@ fn apply(shared: &Arc<Shore>, state: &mut State, id: Value, edit: &Value) {
         Edits::Pretended => return state.send(&answer(true)),
         Edits::Refused => return state.send(&answer(false)),
         Edits::Ignored => return,
-        Edits::Made | Edits::Denied | Edits::Late(_) => {}
+        Edits::Made | Edits::Denied | Edits::Misplaced | Edits::Late(_) => {}
     }
     let applied = answer(state.profile.edits != Edits::Denied);
     let tells = if let Edits::Late(_) = state.profile.edits { Tells::Before } else { state.profile.tells };
     let mut later = Vec::new();
-    for (uri, _, edits) in parts {
+    for (uri, _, mut edits) in parts {
+        if state.profile.edits == Edits::Misplaced {
+            edits.iter_mut().for_each(lower);
+        }
         let changes = state.mirror.edit(&uri, &edits);
         if let Some(open) = state.mirror.open.get_mut(&uri) {
             open.untold.extend(changes);

@@ -24,6 +24,10 @@ pub struct Profile {
     pub tells: Tells,
     /// Between the answer to an edit and the `didChange`, where that comes afterwards.
     pub debounce: Duration,
+    /// It shows no diagnostics for a text that is not its newest.
+    pub drops_old_diagnostics: bool,
+    /// It may miss the end of a bar, and is told of it again.
+    pub may_miss_ends: bool,
     /// It opens documents on request, whatever it says that it can.
     pub shows_documents: bool,
     /// Other requests that it answers with null; all further ones it does not know.
@@ -43,6 +47,8 @@ pub enum Edits {
     Denied,
     /// Not made, and nothing said.
     Ignored,
+    /// Made one line below its place, and said to be made.
+    Misplaced,
     /// Made and told of at once, and said so only after so long.
     Late(Duration),
 }
@@ -90,6 +96,8 @@ impl Profile {
             stale: Stale::Refused,
             tells: Tells::Before,
             debounce: Duration::ZERO,
+            drops_old_diagnostics: true,
+            may_miss_ends: true,
             shows_documents: true,
             knows: &["window/workDoneProgress/create", "client/registerCapability"],
         }
@@ -115,6 +123,8 @@ impl Profile {
             stale: Stale::Refused,
             tells: Tells::After,
             debounce: Duration::from_millis(26),
+            drops_old_diagnostics: false,
+            may_miss_ends: false,
             shows_documents: true,
             knows: REFRESHES,
         }
@@ -140,6 +150,8 @@ impl Profile {
             stale: Stale::Pretended,
             tells: Tells::After,
             debounce: Duration::from_millis(150),
+            drops_old_diagnostics: false,
+            may_miss_ends: false,
             shows_documents: true,
             knows: &["window/workDoneProgress/create", "workspace/inlayHint/refresh", "client/registerCapability"],
         }

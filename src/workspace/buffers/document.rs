@@ -4,7 +4,7 @@
 
 use crate::domain::change::{FileChange, HunkStanding, HunkState, Spots};
 use crate::domain::problem::Replacement;
-use crate::ports::{Document, DocumentChange, SessionId, Standings};
+use crate::ports::{Document, DocumentChange, EditorOrder, SessionId, Standings};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,7 +23,21 @@ pub(super) struct Open {
     astray: bool,
 }
 
+/// A search for lost hunks, away from the document.
+pub(super) struct Search {
+    watched: Watched,
+    text: Arc<str>,
+    touch: u64,
+}
+
+impl Search {
+    pub(super) fn run(&mut self) {
+        self.watched.spots.seek(&self.watched.shown, &self.text);
+    }
+}
+
 /// A change whose hunks are carried.
+#[derive(Clone)]
 struct Watched {
     /// As it was given.
     told: Arc<FileChange>,
@@ -98,6 +112,37 @@ impl Open {
         }
         known.truncate(PARKED);
         self.parked = known;
+    }
+
+    /// What is to be searched for, and in which text.
+    pub(super) fn owed(&self) -> Vec<Search> {
+        let owed = self.watched.iter().filter(|watched| watched.spots.is_owed());
+        let search =
+            |watched: &Watched| Search { watched: watched.clone(), text: Arc::clone(&self.text), touch: self.touch };
+        owed.map(search).collect()
+    }
+
+    /// Takes what was found, if the text is still the one that was searched.
+    pub(super) fn found(&mut self, search: Search) {
+        let own = self.watched.iter_mut().find(|watched| Arc::ptr_eq(&watched.told, &search.watched.told));
+        if let Some(own) = own.filter(|_| self.touch == search.touch) {
+            own.spots = search.watched.spots;
+        }
+    }
+
+    /// Nothing is to be expected of a change that is not watched: its spots are not carried.
+    pub(super) fn expect(&mut self, order: &EditorOrder) {
+        if self.astray {
+            return;
+        }
+        let mut all: Vec<&mut Watched> = self.watched.iter_mut().chain(&mut self.parked).collect();
+        let Some(own) = all.iter().position(|other| same(&other.told, &order.change)) else { return };
+        let Watched { shown, spots, .. } = all.remove(own);
+        if let Some(expected) = spots.expect(shown, &self.text, &order.put, &order.take) {
+            for Watched { shown, spots, .. } in all {
+                spots.expect_beside(shown, &self.text, &expected);
+            }
+        }
     }
 
     pub(super) fn standings(&self, session: SessionId, change: &FileChange) -> Standings {

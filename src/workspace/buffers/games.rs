@@ -191,8 +191,10 @@ impl Game {
     }
 
     fn fail(&self, what: &str) -> ! {
+        let hunks = self.buffers.standings(&self.change).unwrap().hunks;
+        let spots: String = hunks.iter().map(|hunk| format!("{:?} {:?}\n", hunk.state, hunk.range)).collect();
         panic!(
-            "{what}\n-- before\n{}-- after\n{}-- moves\n{}-- text\n{}",
+            "{what}\n{spots}-- before\n{}-- after\n{}-- moves\n{}-- text\n{}",
             self.change.before.text(),
             self.change.after.text(),
             self.log,
@@ -333,9 +335,9 @@ impl Game {
         }
         self.played.accepts += put.len();
         self.played.rejects += take.len();
-        // an edit larger than the hunks may leave what nobody can tell; the hunks' own edits may not
-        let plain = self.dice.chance(60);
-        let changes = if plain {
+        let order = EditorOrder { change: (*self.change).clone(), put, take, label: String::new() };
+        self.buffers.expect(self.session, &order);
+        let changes = if self.dice.chance(60) {
             edits.iter().rev().cloned().map(DocumentChange::Edit).collect()
         } else {
             said(&mut self.dice, &was, &is)
@@ -347,7 +349,7 @@ impl Game {
             if now.hunks[hunk].state == standings.hunks[hunk].state {
                 self.fail(&format!("hunk {hunk} stands as it stood before the decision"));
             }
-            if now.hunks[hunk].state == HunkState::Touched && plain {
+            if now.hunks[hunk].state == HunkState::Touched {
                 self.fail(&format!("hunk {hunk} is touched by its own decision"));
             }
         }
@@ -608,19 +610,11 @@ fn games(kind: Kind, seeds: std::ops::Range<u64>, moves: usize) -> Played {
     sum
 }
 
-/// Games in which the oracle and the document part. It is not none yet: where edits far larger than the hunks meet texts
-/// that were rewritten around them, one game of thirty moves in a hundred ends so. More than that is a step back.
+/// No game may end with the oracle and the document parted.
 #[track_caller]
 fn check(kind: Kind) {
-    let (mut sum, mut parted) = (Played::default(), Vec::new());
-    for seed in 0..150 {
-        match std::panic::catch_unwind(|| games(kind, seed..seed + 1, 30)) {
-            Ok(played) => sum.add(played),
-            Err(_) => parted.push(seed),
-        }
-    }
+    let sum = games(kind, 0..150, 30);
     assert!(sum.accepts > 500 && sum.rejects > 100, "{sum:?}");
-    assert!(parted.len() <= 3, "{parted:?} of 150 games");
 }
 
 #[test]

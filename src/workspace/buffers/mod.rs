@@ -9,7 +9,7 @@ mod document;
 
 use crate::domain::change::FileChange;
 use crate::domain::ids::WorkspacePath;
-use crate::ports::{Document, DocumentEvent, Documents, Editor, Listener, SessionId, Standings};
+use crate::ports::{Document, DocumentEvent, Documents, Editor, EditorOrder, Listener, SessionId, Standings};
 use document::Open;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -176,6 +176,28 @@ impl Documents for Buffers {
             inner.watched.remove(path);
         } else {
             inner.watched.insert(path.clone(), changes.to_vec());
+        }
+    }
+
+    fn seek(&self, path: &WorkspacePath) {
+        let mut searches = Vec::new();
+        for (session, open) in lock(&self.inner).open.get(path).into_iter().flatten() {
+            searches.extend(open.owed().into_iter().map(|search| (*session, search)));
+        }
+        for (session, mut search) in searches {
+            search.run();
+            let mut inner = lock(&self.inner);
+            if let Some(open) = inner.open.get_mut(path).and_then(|sessions| sessions.get_mut(&session)) {
+                open.found(search);
+            }
+        }
+    }
+
+    fn expect(&self, session: SessionId, order: &EditorOrder) {
+        let mut inner = lock(&self.inner);
+        let open = inner.open.get_mut(&order.change.path).and_then(|sessions| sessions.get_mut(&session));
+        if let Some(open) = open {
+            open.expect(order);
         }
     }
 

@@ -228,3 +228,18 @@ fn a_change_that_is_watched_already_keeps_its_spots() {
     desk.buffers.watch(&path(), &[]);
     assert!(desk.buffers.standings(&desk.change).is_some());
 }
+
+/// Neovim tells of a first line and a last one that changed as one edit of everything between them.
+#[test]
+fn lines_that_a_client_sends_anew_unchanged_keep_their_hunks() {
+    let before =
+        "//! A till.\n\n/// One.\npub fn one() -> u32 {\n    1\n}\n\n/// Two.\npub fn two() -> u32 {\n    2\n}\n";
+    let mut desk = desk(before, &before.replace("    1\n", "    10\n").replace("    2\n", "    20\n"));
+    let open = r#"Open "    1\n" | Open "    2\n""#;
+    let mine = format!("{}end\n", before.replace("A till", "My till"));
+    desk.edit(before, &mine).check(open);
+    desk.edit("end\n", "end").check(open).edit("//! My", "//! Our").check(open);
+    let theirs = format!("{}x\nend\n", before.replace("A till", "Its till"));
+    let from = desk.text().len();
+    desk.change(vec![DocumentChange::Edit(Replacement { range: 0..from, text: theirs })]).check(open);
+}

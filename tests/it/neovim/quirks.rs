@@ -39,7 +39,7 @@ fn two_quick_accepts_both_land() {
 
 #[test]
 fn an_edit_that_the_editor_drops_as_stale_is_not_counted_as_accepted() {
-    let Some((_, editor, ids)) = opened() else { return };
+    let Some((_work, editor, ids)) = opened() else { return };
     // A first edit gives the buffer a version that Neovim compares.
     editor.keys("Goend<Esc>");
     editor.until(&format!("#T.hunks('{FILE}') == 3"));

@@ -14,7 +14,7 @@ mod search;
 
 use super::hunks::Numbers;
 use search::search;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Which of a hunk's texts.
@@ -44,6 +44,12 @@ pub(super) struct Graph<'a> {
 /// the worst text of 10,000 lines at some tens of milliseconds.
 const STEPS: usize = 100_000;
 
+/// Letters of a line that nobody writes twice by chance.
+const LONG: usize = 10;
+
+/// Lines that one line must have changed places with, for it to be the one that was moved.
+const CLEARLY: usize = 4;
+
 /// A gap line that stands once on both sides.
 #[derive(Clone, Copy)]
 struct Anchor {
@@ -60,14 +66,22 @@ pub(super) fn align(graph: &Graph<'_>, text: &[&str]) -> Vec<Placed> {
     let here = numbers.of(text);
     let matched = gaps.iter().map(|gap| vec![None; gap.len()]).collect();
     let firm = graph.gaps.iter().map(|gap| gap.iter().map(|line| is_telling(line)).collect()).collect();
-    let mut view = View { gaps, hunks, here, matched, firm };
-    let anchors = anchors(&view);
+    let mut view = View { gaps, hunks, here, matched, firm, sure: HashSet::new(), moved: HashSet::new() };
+    let (anchors, moved) = anchors(&view);
     for anchor in &anchors {
         view.set(anchor.gap, anchor.offset, anchor.at);
         if let Some(firm) = view.firm.get_mut(anchor.gap).and_then(|gap| gap.get_mut(anchor.offset)) {
             *firm = true;
         }
     }
+    for (gap, offset) in &moved {
+        if let Some(firm) = view.firm.get_mut(*gap).and_then(|gap| gap.get_mut(*offset)) {
+            *firm = false;
+        }
+    }
+    let places = anchors.iter().map(|anchor| (anchor.gap, anchor.offset));
+    view.sure = places.filter(|place| !moved.contains(place)).collect();
+    view.moved = moved;
     let mut placed = Vec::with_capacity(view.hunks.len());
     let mut steps = STEPS;
     let ends = anchors.iter().copied().map(Some).chain([None]);
@@ -93,6 +107,10 @@ struct View {
     matched: Vec<Vec<Option<usize>>>,
     /// Gap lines that say where they are: about something, or once-only.
     firm: Vec<Vec<bool>>,
+    /// Gap lines that stand once on both sides and were not moved.
+    sure: HashSet<(usize, usize)>,
+    /// Gap lines and others changed places, and too few to tell which of them were moved.
+    moved: HashSet<(usize, usize)>,
 }
 
 impl View {
@@ -119,8 +137,9 @@ impl View {
     }
 }
 
-/// The longest run of once-only gap lines that stand in the same order on both sides (patience).
-fn anchors(view: &View) -> Vec<Anchor> {
+/// The longest run of once-only gap lines that stand in the same order on both sides (patience), and those of them of
+/// which it is not clear that the others were moved.
+fn anchors(view: &View) -> (Vec<Anchor>, HashSet<(usize, usize)>) {
     let mut counts: HashMap<u32, (u32, u32, usize)> = HashMap::new();
     let sides = view.hunks.iter().flat_map(|[old, new]| old.iter().chain(new));
     for number in view.gaps.iter().flatten().chain(sides) {
@@ -153,11 +172,36 @@ fn anchors(view: &View) -> Vec<Anchor> {
     let mut chain = Vec::with_capacity(tops.len());
     let mut at = tops.last().copied();
     while let Some(index) = at {
-        chain.extend(all.get(index));
+        chain.extend(all.get(index).map(|anchor| (index, *anchor)));
         at = before.get(index).copied().flatten();
     }
     chain.reverse();
-    chain
+    let mut moved = HashSet::new();
+    let mut next = chain.iter().map(|(index, _)| *index).peekable();
+    for (index, other) in all.iter().enumerate() {
+        if next.next_if_eq(&index).is_some() {
+            continue;
+        }
+        let (above, over) =
+            (chain.partition_point(|(at, _)| *at < index), chain.partition_point(|(_, anchor)| anchor.at < other.at));
+        let crossed = above.min(over)..above.max(over);
+        if crossed.len() < CLEARLY {
+            let crossed = chain.get(crossed).into_iter().flatten().map(|(_, anchor)| anchor);
+            moved.extend(crossed.filter(|anchor| !in_company(view, anchor)).map(|anchor| (anchor.gap, anchor.offset)));
+        }
+    }
+    (chain.into_iter().map(|(_, anchor)| anchor).collect(), moved)
+}
+
+/// A telling line beside it stands beside it here as well: a line that was put somewhere else comes alone.
+fn in_company(view: &View, anchor: &Anchor) -> bool {
+    let same = |offset: Option<usize>, at: Option<usize>| {
+        let (Some(offset), Some(at)) = (offset, at) else { return false };
+        let line = view.gap(anchor.gap).get(offset);
+        let firm = view.firm.get(anchor.gap).and_then(|gap| gap.get(offset)) == Some(&true);
+        firm && line.is_some() && line == view.here.get(at)
+    };
+    same(anchor.offset.checked_sub(1), anchor.at.checked_sub(1)) || same(Some(anchor.offset + 1), Some(anchor.at + 1))
 }
 
 /// Places the hunks between two anchors. `first` and `last` are (gap, offset): the piece's gap lines are those from
@@ -267,55 +311,118 @@ fn settle(view: &View, hunk: usize, lines: Range<usize>) -> Range<usize> {
     at..at
 }
 
-/// Whether enough says that the hunk stands there and not at another equal line: a telling line reached without a
-/// break above or below it, the end of the file, or a text of its own that stands once. A side without lines needs both
-/// of its neighbours besides: where the line above is gone, the braces below may be another function's.
+/// Whether enough says that the hunk stands there and not at another equal line. A side that says something needs a
+/// telling line reached without a break above or below it, the end of the file, or a text of its own that stands once.
+/// One without lines, or of braces only, needs both of its neighbours, and from one of them a line that stands once:
+/// where the line above is gone, the braces below may be another function's.
 fn supported(view: &View, text: &[&str], hunk: usize, side: Side, lines: &Range<usize>) -> bool {
-    let gone = |line: Option<&Option<usize>>| line.is_some_and(Option::is_none);
-    if lines.is_empty() && (gone(view.matches(hunk).last()) || gone(view.matches(hunk + 1).first())) {
+    let lines = settle(view, hunk, lines.clone());
+    let own = text.get(lines.clone()).unwrap_or(&[]);
+    let mute = !own.iter().any(|line| is_telling(line));
+    let (first, last) = (hunk == 0, hunk + 1 == view.hunks.len());
+    let ends = (lines.start == 0, lines.end == text.len());
+    let (above, below) = (view.matches(hunk).last(), view.matches(hunk + 1).first());
+    let (above_at, below_at) = ((hunk, view.gap(hunk).len().saturating_sub(1)), (hunk + 1, 0));
+    let there = |line: Option<&Option<usize>>, place, end| match line {
+        Some(line) => line.is_some() && !view.moved.contains(&place),
+        None => end,
+    };
+    if mute && !(there(above, above_at, !first || ends.0) && there(below, below_at, !last || ends.1)) {
         return false;
     }
-    let lines = settle(view, hunk, lines.clone());
-    let firm = |gap: usize, offset: usize| view.firm.get(gap).and_then(|gap| gap.get(offset)) == Some(&true);
-    let mut at = lines.start;
-    let mut above = hunk == 0;
-    for (offset, found) in view.matches(hunk).iter().enumerate().rev() {
-        if at == 0 || *found != Some(at - 1) {
-            above = false;
-            break;
-        }
-        at -= 1;
-        if firm(hunk, offset) {
-            above = true;
-            break;
-        }
+    // lines put in beside it that are its neighbours' equals may be those neighbours
+    let from = above.copied().flatten().map_or(0, |at| at + 1);
+    let to = below.copied().flatten().unwrap_or(text.len());
+    let around = [from..lines.start, lines.end..to];
+    // something stands between: then the line above is the one known only if it did not come alone
+    let second = view.matches(hunk).iter().rev().nth(1).copied().flatten();
+    let alone = above_at.1 > 0 && second.map(|at| at + 2) != Some(from);
+    if mute && alone && around.iter().any(|part| !part.is_empty()) {
+        return false;
     }
-    let mut at = lines.end;
-    let mut below = hunk + 1 == view.hunks.len();
-    let mut walked_out = true;
-    for (offset, found) in view.matches(hunk + 1).iter().enumerate() {
-        if *found != Some(at) {
-            below = false;
-            walked_out = false;
-            break;
-        }
-        at += 1;
-        if firm(hunk + 1, offset) {
-            below = true;
-            walked_out = false;
-            break;
-        }
+    let equals = |line: &&u32| view.gap(hunk).last() == Some(*line) || view.gap(hunk + 1).first() == Some(*line);
+    if mute && around.into_iter().any(|part| view.here.get(part).unwrap_or(&[]).iter().any(|line| equals(&line))) {
+        return false;
     }
-    let below = below && (!walked_out || at == text.len());
-    if above || below {
+    // of equal lines at its edge one is missing, and it may be its own
+    let wanted = view.side(hunk, side);
+    if missing(view, hunk, hunk.checked_sub(1), wanted.first())
+        || missing(view, hunk + 1, Some(hunk + 1), wanted.last())
+    {
+        return false;
+    }
+    let firm = |gap: usize, offset: usize| {
+        let firm = || view.firm.get(gap).and_then(|gap| gap.get(offset)) == Some(&true);
+        if mute { view.sure.contains(&(gap, offset)) } else { firm() }
+    };
+    let up = view.matches(hunk).iter().enumerate().rev();
+    let down = view.matches(hunk + 1).iter().enumerate();
+    let up = walk(up, lines.start.checked_sub(1), |at| at.checked_sub(1), |offset| firm(hunk, offset));
+    let down = walk(down, Some(lines.end), |at| Some(at + 1), |offset| firm(hunk + 1, offset));
+    let leads = |walk: Walk, edge: bool, end: Option<usize>| match walk {
+        Walk::Firm => true,
+        Walk::Broken => false,
+        Walk::Through(at) => edge && at == end,
+    };
+    if leads(up, first, None) || leads(down, last, Some(text.len())) {
         return true;
     }
-    let wanted = view.side(hunk, side);
-    let own = text.get(lines).is_some_and(|own| own.iter().any(|line| is_telling(line)));
-    own && !wanted.is_empty() && view.here.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
+    let beside = view.sure.contains(&above_at) || view.sure.contains(&below_at);
+    let says = !mute && (beside || own.iter().any(|line| letters(line) >= LONG));
+    says && view.here.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
+}
+
+/// This line is among those of a gap that are missing next to a hunk, or beyond it where all of them are.
+fn missing(view: &View, gap: usize, beyond: Option<usize>, line: Option<&u32>) -> bool {
+    let Some(line) = line else { return false };
+    let above = beyond != Some(gap);
+    let lines = view.gap(gap).iter().zip(view.matches(gap));
+    let gone = |(_, found): &(&u32, &Option<usize>)| found.is_none();
+    let run: Vec<&u32> = if above {
+        lines.rev().take_while(gone).map(|(line, _)| line).collect()
+    } else {
+        lines.take_while(gone).map(|(line, _)| line).collect()
+    };
+    if run.contains(&line) {
+        return true;
+    }
+    let Some(other) = beyond.filter(|_| run.len() == view.gap(gap).len()) else { return false };
+    let far = if above { other } else { other + 1 };
+    [view.side(other, Side::Old), view.side(other, Side::New), view.gap(far)].iter().any(|lines| lines.contains(line))
+}
+
+/// How a walk from a hunk along lines that stand beside each other ended.
+enum Walk {
+    /// At a line that says where it is.
+    Firm,
+    /// At a line that is not there.
+    Broken,
+    /// Through the whole gap, up to this line of the text.
+    Through(Option<usize>),
+}
+
+fn walk<'m>(
+    gap: impl Iterator<Item = (usize, &'m Option<usize>)>,
+    from: Option<usize>,
+    next: impl Fn(usize) -> Option<usize>,
+    firm: impl Fn(usize) -> bool,
+) -> Walk {
+    let mut at = from;
+    for (offset, found) in gap {
+        let Some(here) = at.filter(|here| *found == Some(*here)) else { return Walk::Broken };
+        if firm(offset) {
+            return Walk::Firm;
+        }
+        at = next(here);
+    }
+    Walk::Through(at)
 }
 
 /// Enough letters to be about something: no brace, no blank line, no `*/`.
 fn is_telling(line: &str) -> bool {
-    line.chars().filter(|c| c.is_alphanumeric()).count() >= 3
+    letters(line) >= 3
+}
+
+fn letters(line: &str) -> usize {
+    line.chars().filter(|c| c.is_alphanumeric()).count()
 }

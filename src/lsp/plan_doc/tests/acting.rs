@@ -154,6 +154,18 @@ fn headings_carry_states() {
 }
 
 #[test]
+fn an_offered_revision_is_shown_as_far_as_a_message_goes() {
+    let more: String = (0..40).map(|n| format!("-- {n} {}\u{202e}\n", "x".repeat(300))).collect();
+    let new = PLAN.replacen("Why: anything.\n", &more, 1);
+    let path = WorkspacePath::new(".planwright/tasks/k3xf/retries.plan.md").unwrap();
+    let offer = Offer::new(&path, &Arc::from(PLAN), &(revision(2), Arc::from(new.as_str())), &HashSet::new()).unwrap();
+    let (_, _, said) = offer.hunks().pop().unwrap();
+    assert!(said.contains("\n- Why: anything.\n+ -- 0 xxx"), "{said}");
+    assert!(said.lines().count() <= 12 && said.lines().all(|line| line.chars().count() <= 103), "{said}");
+    assert!(!said.contains('\u{202e}'), "{said}");
+}
+
+#[test]
 fn an_offered_revision_is_shown_as_changes() {
     let new = PLAN.replacen("beside the client", "into the client", 1).replacen("- after: none\n", "", 1);
     let path = WorkspacePath::new(".planwright/tasks/k3xf/retries.plan.md").unwrap();
@@ -165,11 +177,11 @@ fn an_offered_revision_is_shown_as_changes() {
     assert_snapshot!(said.join("\n"), @r#"
     "Put it beside the client.\n"
     the agent's r2-2f2c81d04a7e:
-    -Put it beside the client.
-    +Put it into the client.
+    - Put it beside the client.
+    + Put it into the client.
     "- after: none\n"
     the agent's r2-2f2c81d04a7e:
-    -- after: none
+    - - after: none
     "#);
     let scene = Scene::new(PLAN);
     let at = PLAN.find("Put it").unwrap();

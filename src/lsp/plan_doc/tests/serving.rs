@@ -3,26 +3,59 @@
 
 use super::*;
 use crate::desk::{Candidates, Desk, Page, Query, View};
-use crate::domain::task::action::{Action, Actor, Refusal, Reply};
+use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::host::{Port, Update};
 use crate::ports::Fut;
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort};
 use crate::workspace::Buffers;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use tokio::sync::{broadcast, watch};
 
 const FILE: &str = ".planwright/tasks/k3xf/retries.plan.md";
 
+/// What becomes of a question.
+#[derive(Clone, Copy)]
+enum Fault {
+    Panics,
+    Refuses,
+    NeverAnswers,
+}
+
 /// A port that compiles.
-struct Compiler(Arc<TestPort>);
+struct Compiler {
+    port: Arc<TestPort>,
+    /// Of the next questions.
+    faults: Faults,
+}
+
+type Faults = Arc<Mutex<VecDeque<Fault>>>;
 
 impl Port for Compiler {
     fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
-        self.0.act(actor, action)
+        self.port.act(actor, action)
     }
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
+        let fault = {
+            let mut faults = self.faults.lock().unwrap();
+            let fits = match (faults.front(), &query) {
+                (Some(Fault::Panics | Fault::Refuses), Query::Compile { .. }) => true,
+                (Some(Fault::NeverAnswers), Query::Candidates { .. }) => true,
+                _ => false,
+            };
+            if fits { faults.pop_front() } else { None }
+        };
+        match fault {
+            Some(Fault::Panics) => panic!("the compiler has a fault"),
+            Some(Fault::Refuses) => {
+                let refusal = Refusal { kind: RefusalKind::Broken, message: "no host".to_owned(), next: String::new() };
+                return Box::pin(std::future::ready(Err(refusal)));
+            }
+            Some(Fault::NeverAnswers) => return Box::pin(std::future::pending()),
+            None => {}
+        }
         match query {
             Query::Compile { text, .. } => {
                 let view = View::Compiled(Box::new(compiled(&text, 1, false)));
@@ -32,16 +65,16 @@ impl Port for Compiler {
                 let files = FILES.iter().map(|file| (*file).to_owned()).collect();
                 Box::pin(std::future::ready(Ok(View::Candidates(files))))
             }
-            other => self.0.ask(other),
+            other => self.port.ask(other),
         }
     }
 
     fn desks(&self) -> watch::Receiver<Arc<Desk>> {
-        self.0.desks()
+        self.port.desks()
     }
 
     fn updates(&self) -> broadcast::Receiver<Update> {
-        self.0.updates()
+        self.port.updates()
     }
 
     fn is_host(&self) -> bool {
@@ -49,17 +82,18 @@ impl Port for Compiler {
     }
 
     fn lost(&self) -> Fut<'_, ()> {
-        self.0.lost()
+        self.port.lost()
     }
 
     fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
-        self.0.rejoin()
+        self.port.rejoin()
     }
 }
 
 struct Bench {
     folder: tempfile::TempDir,
     port: Arc<TestPort>,
+    faults: Faults,
     editor: Editor,
 }
 
@@ -71,12 +105,17 @@ impl Bench {
         let page = Page { path: root.join(FILE), ..fixture::page(PLAN) };
         let place = Surroundings { root: root.clone(), ..Surroundings::default() };
         port.show(Desk { place, tasks: vec![Arc::new(Dossier { page: Some(Arc::new(page)), ..dossier })] });
-        let ground = TestGround::with_port(&root, Arc::new(Buffers::default()), Arc::new(Compiler(port.clone())));
+        let faults = Faults::default();
+        let compiler = Compiler { port: port.clone(), faults: faults.clone() };
+        let ground = TestGround::with_port(&root, Arc::new(Buffers::default()), Arc::new(compiler));
         let editor = Editor::start(profile, &root, Arc::new(Shared(ground))).await;
         for said in ["window/logMessage", "workspace/codeLens/refresh", "workspace/inlayHint/refresh"] {
             editor.allow(said);
         }
-        Self { folder, port, editor }
+        // The root is open from here on.
+        let is_open = |said: &Value| said["message"].as_str().is_some_and(|said| said.contains("unfinished tasks"));
+        editor.expect_where("window/logMessage", is_open).await;
+        Self { folder, port, faults, editor }
     }
 
     /// The codes that are shown for the plan, once they are these.
@@ -185,6 +224,52 @@ async fn completion_asks_for_files_and_hover_says_what_binds() {
     let asked = json!({"textDocument": document, "position": bench.editor.range(FILE, "advice")["start"]});
     let answer = bench.editor.request("textDocument/hover", asked).await.unwrap();
     assert!(answer["contents"]["value"].as_str().unwrap().contains("*Advice*"), "{answer:#}");
+}
+
+#[tokio::test]
+async fn a_compiler_that_fails_once_is_asked_again() {
+    let bench = Bench::new(Profile::vscode_1_100(), planned()).await;
+    bench.editor.allow("textDocument/publishDiagnostics");
+    let broken = PLAN.replacen("after: policy", "after: polcy", 1);
+    bench.faults.lock().unwrap().push_back(Fault::Refuses);
+    bench.editor.open(FILE, "markdown", &broken);
+    bench.shows(&["unknown-after"]).await;
+    // a text that it stumbled over is not tried again; the next one is
+    bench.faults.lock().unwrap().push_back(Fault::Panics);
+    let at = broken.find("polcy").unwrap();
+    bench.editor.replace(FILE, at..at + 5, "polic");
+    while !bench.faults.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    bench.editor.replace(FILE, at..at + 5, "policy");
+    bench.shows(&[]).await;
+}
+
+#[tokio::test]
+async fn lenses_are_called_for_when_they_can_say_more() {
+    let bench = Bench::new(Profile::vscode_1_100(), planned()).await;
+    bench.editor.allow("textDocument/publishDiagnostics");
+    bench.editor.expect("workspace/codeLens/refresh").await;
+    bench.editor.open(FILE, "markdown", PLAN);
+    bench.editor.expect("workspace/codeLens/refresh").await;
+    let document = json!({"textDocument": {"uri": bench.editor.uri(FILE)}});
+    let lenses = bench.editor.request("textDocument/codeLens", document).await.unwrap();
+    assert!(lenses.to_string().contains("approve r1-9f2c81d04a7e"), "{lenses:#}");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_reads_that_do_not_come() {
+    let bench = Bench::new(Profile::neovim_0_11(), planned()).await;
+    bench.editor.allow("textDocument/publishDiagnostics");
+    bench.editor.open(FILE, "markdown", &PLAN.replacen("`tests/net.rs`", "`te", 1));
+    bench.faults.lock().unwrap().push_back(Fault::NeverAnswers);
+    let at = bench.editor.range(FILE, "- edit: `te\n")["start"].clone();
+    let document = json!({"uri": bench.editor.uri(FILE)});
+    let asked = json!({"textDocument": document, "position": {"line": at["line"], "character": 11}});
+    let answer = bench.editor.request("textDocument/completion", asked.clone()).await.unwrap();
+    assert_eq!(answer["items"], json!([]));
+    let answer = bench.editor.request("textDocument/completion", asked).await.unwrap();
+    assert_ne!(answer["items"], json!([]));
 }
 
 #[tokio::test]

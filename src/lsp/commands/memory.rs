@@ -1,0 +1,81 @@
+//! What commands remember of a session.
+//!
+//! Invariant: a goal page that was acted on is acted on once, also by the next process: the desk has the goals of all
+//! tasks. A page that a command handed out blank holds new words, whatever they are. Absent: anything on disk.
+
+use super::Order;
+use super::errand::Wanted;
+use super::paper::Asked;
+use crate::desk::{Desk, Dossier};
+use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
+use crate::domain::plan::small;
+use crate::domain::task::action::Refusal;
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// What commands remember of a session.
+#[derive(Default)]
+pub struct Memory {
+    remembered: Mutex<Remembered>,
+    orders: OnceLock<UnboundedSender<Order>>,
+}
+
+#[derive(Default)]
+pub(super) struct Remembered {
+    /// Goal pages that were acted on since the last blank one.
+    pub asked: HashSet<ContentHash>,
+    /// A blank page was handed out, and nothing came of it yet.
+    pub blank: bool,
+    /// The hunk that was gone to last: file and 0-based line.
+    pub stop: Option<(WorkspacePath, u32)>,
+    /// Why the root is not open.
+    pub shut: Option<Refusal>,
+}
+
+impl Memory {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The way to whoever takes orders, who is called once.
+    pub(super) fn orders(&self, call: impl FnOnce() -> UnboundedSender<Order>) -> &UnboundedSender<Order> {
+        self.orders.get_or_init(call)
+    }
+
+    /// The root is open, or it is not and why.
+    pub fn root(&self, shut: Option<Refusal>) {
+        self.lock().shut = shut;
+    }
+
+    /// A blank page was handed out.
+    pub(super) fn handed_out(&self) {
+        let mut remembered = self.lock();
+        remembered.asked.clear();
+        remembered.blank = true;
+    }
+
+    /// A page was saved: the task that it was made into before, unless it was blank meanwhile.
+    pub(super) fn sent(&self, asked: &Asked, desk: &Desk) -> Option<TaskId> {
+        if std::mem::take(&mut self.lock().blank) {
+            return None;
+        }
+        task_of(asked, desk)
+    }
+
+    /// Nothing came of the words of this page yet.
+    pub(super) fn is_unsent(&self, asked: &Asked, desk: &Desk) -> bool {
+        !self.lock().asked.contains(&asked.hash()) && task_of(asked, desk).is_none()
+    }
+}
+
+/// The task that has these words, at this place, as its goal.
+fn task_of(asked: &Asked, desk: &Desk) -> Option<TaskId> {
+    let asks = |dossier: &Dossier| dossier.page.as_ref().is_some_and(|page| small::is_question(&page.plan));
+    let same = desk.tasks.iter().find(|dossier| {
+        let goal = &dossier.task.goal;
+        let as_asked = goal.words == asked.words && goal.place == asked.place;
+        as_asked && asks(dossier) == (asked.wanted == Wanted::Ask)
+    });
+    same.map(|dossier| dossier.task.id.clone())
+}

@@ -1,0 +1,271 @@
+//! Commands on the wire: an editor in memory, the real open documents, and an engine that writes down what it was asked.
+//!
+//! Invariant: what is not expected fails. Absent: what a command does in the engine.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a broken expectation fails its test")]
+
+use crate::desk::{Desk, Query, View};
+use crate::domain::ids::HunkId;
+use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Which};
+use crate::host::{Port, Update};
+use crate::lsp::views::fixture::{change, desk, file, task};
+use crate::ports::Fut;
+use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, buffers};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::TempDir;
+use tokio::sync::{broadcast, watch};
+
+const PAGE: &str = ".planwright/goal.md";
+
+/// A port whose next action panics, if it is to.
+#[derive(Default)]
+struct Faulty {
+    port: TestPort,
+    panics: AtomicBool,
+}
+
+impl Port for Faulty {
+    fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
+        assert!(!self.panics.swap(false, Ordering::Relaxed), "as it is to");
+        self.port.act(actor, action)
+    }
+
+    fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
+        self.port.ask(query)
+    }
+
+    fn desks(&self) -> watch::Receiver<Arc<Desk>> {
+        self.port.desks()
+    }
+
+    fn updates(&self) -> broadcast::Receiver<Update> {
+        self.port.updates()
+    }
+
+    fn is_host(&self) -> bool {
+        true
+    }
+
+    fn lost(&self) -> Fut<'_, ()> {
+        self.port.lost()
+    }
+
+    fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
+        self.port.rejoin()
+    }
+}
+
+struct Scene {
+    folder: TempDir,
+    port: Arc<Faulty>,
+    ground: Arc<TestGround>,
+    editor: Editor,
+}
+
+impl Scene {
+    async fn new(first: Desk) -> Self {
+        Self::opened(first, true).await
+    }
+
+    /// With a root that opens at once, or when it may.
+    async fn opened(first: Desk, at_once: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = Arc::new(Faulty::default());
+        port.port.show(first);
+        let ground = TestGround::with_port(folder.path(), buffers(), port.clone());
+        if !at_once {
+            ground.opening.forget_permits(1);
+        }
+        let editor = Editor::start(Profile::neovim_0_11(), folder.path(), Arc::new(Shared(ground.clone()))).await;
+        editor.allow_views();
+        Self { folder, port, ground, editor }
+    }
+
+    async fn give(&self, name: &str, arguments: Value) {
+        assert_eq!(self.editor.command(&format!("planwright.{name}"), arguments).await, Ok(Value::Null));
+    }
+
+    /// The next thing that is shown: the end of its URI, and the line.
+    async fn shown(&self) -> String {
+        let said = self.editor.expect("window/showDocument").await;
+        let name = said["uri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        match said["selection"]["start"]["line"].as_u64() {
+            Some(line) => format!("{name}:{line}"),
+            None => name,
+        }
+    }
+
+    async fn complaint(&self) -> String {
+        self.editor.expect("window/showMessage").await["message"].as_str().unwrap().to_owned()
+    }
+
+    async fn acts(&self, number: usize) -> Vec<Action> {
+        self.port.port.acts(number).await.into_iter().map(|(_, action)| action).collect()
+    }
+
+    fn on_disk(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join(PAGE)).unwrap()
+    }
+
+    fn write(&self, text: &str) {
+        std::fs::create_dir_all(self.folder.path().join(".planwright")).unwrap();
+        std::fs::write(self.folder.path().join(PAGE), text).unwrap();
+    }
+
+    /// Waits until what was given before has been begun.
+    async fn settled(&self) {
+        let before = self.port.port.acted().len();
+        self.give("pause", json!([])).await;
+        self.acts(before + 1).await;
+    }
+}
+
+/// Two files with a hunk each. The engine of the tests calls every task `k7f3`.
+fn two() -> Desk {
+    let changes = vec![
+        change("src/a.rs", &file("a\n"), &file("A\n")),
+        change("src/b.rs", &file("1\n2\nc\n"), &file("1\n2\nC\n")),
+    ];
+    desk(vec![task("k7f3", changes)])
+}
+
+fn hunks(desk: &Desk) -> Vec<HunkId> {
+    desk.tasks[0].hunks.iter().map(|hunk| hunk.id.clone()).collect()
+}
+
+#[tokio::test]
+async fn a_command_that_comes_early_is_understood_when_the_root_is_open() {
+    let scene = Scene::opened(two(), false).await;
+    scene.give("gate", json!(["k7f3", "allow"])).await;
+    scene.give("pause", json!(["k7f3"])).await;
+    scene.ground.opening.add_permits(1);
+    let acts = serde_json::to_string(&scene.acts(2).await).unwrap().replace('"', "");
+    let gate = "{do:gate,task:{task:k7f3},gate:null,answer:allow,comment:null}";
+    assert_eq!(acts, format!("[{gate},{{do:pause,task:{{task:k7f3}}}}]"));
+}
+
+#[tokio::test]
+async fn a_fault_in_a_command_ends_that_command() {
+    let scene = Scene::new(two()).await;
+    scene.port.panics.store(true, Ordering::Relaxed);
+    scene.give("pause", json!([])).await;
+    assert_eq!(scene.complaint().await, "planwright: the command failed in planwright itself");
+    scene.give("run", json!([])).await;
+    assert!(matches!(scene.acts(1).await.as_slice(), [Action::Run { .. }]));
+}
+
+#[tokio::test]
+async fn an_error_fits_on_a_line_and_the_log_has_all_of_it() {
+    let scene = Scene::new(two()).await;
+    let message = format!("no\u{202e}pe:\n{}", "long ".repeat(60));
+    let refusal = Refusal { kind: RefusalKind::Policy, message, next: "planwright.openPlan".to_owned() };
+    scene.port.port.refuse(Some(refusal));
+    scene.give("run", json!([])).await;
+    let shown = scene.complaint().await;
+    assert!(shown.starts_with("planwright: no<U+202E>pe: long long "), "{shown}");
+    assert!(shown.chars().count() <= super::SHOWN + 1 && shown.ends_with('…'), "{shown}");
+    let logged =
+        scene.editor.expect_where("window/logMessage", |said| said["message"].as_str().unwrap().contains("long"));
+    assert!(logged.await["message"].as_str().unwrap().ends_with("long; next: planwright.openPlan"));
+    let refusal =
+        Refusal { kind: RefusalKind::Policy, message: "no".to_owned(), next: "planwright.openPlan".to_owned() };
+    scene.port.port.refuse(Some(refusal));
+    scene.give("run", json!([])).await;
+    assert_eq!(scene.complaint().await, "planwright: no; next: planwright.openPlan");
+}
+
+#[tokio::test]
+async fn a_hunk_is_explained_where_it_stands_in_the_review() {
+    let desk = two();
+    let ids = hunks(&desk);
+    let scene = Scene::new(desk.clone()).await;
+    let page = desk
+        .answer(&Query::Page { task: Which::Task(desk.tasks[0].task.id.clone()), page: crate::desk::PageKind::Review });
+    let Ok(View::Page(page)) = page else { panic!("{page:?}") };
+    let line = page.text.lines().position(|line| line.starts_with(&format!("## {}", ids[1]))).unwrap();
+    scene.give("openReview", json!([{"task": "k7f3", "hunks": [ids[1]]}])).await;
+    assert_eq!(scene.shown().await, format!("review.md:{line}"));
+    scene.give("openReview", json!([{"task": "k7f3"}])).await;
+    assert_eq!(scene.shown().await, "review.md");
+    scene.give("openReview", json!([{"task": "k7f3", "hunks": ["h00000000"]}])).await;
+    assert_eq!(scene.complaint().await, "planwright: there is no hunk h00000000 in this task");
+}
+
+#[tokio::test]
+async fn the_walk_goes_on_where_it_was_and_begins_anew_for_a_task() {
+    let scene = Scene::new(two()).await;
+    let mut seen = Vec::new();
+    for arguments in [json!([]), json!([]), json!([]), json!([{"task": "k7f3"}]), json!([{"task": "k7f3"}])] {
+        scene.give("nextHunk", arguments).await;
+        seen.push(scene.shown().await);
+    }
+    assert_eq!(seen, ["a.rs:0", "b.rs:2", "a.rs:0", "a.rs:0", "a.rs:0"]);
+    scene.port.port.show(desk(vec![task("k7f3", vec![change("src/a.rs", &file("a\n"), &file("A\n"))])]));
+    // It was gone to last, and nobody knows where they are now.
+    scene.give("nextHunk", json!([])).await;
+    assert_eq!(scene.shown().await, "a.rs:0");
+    scene.give("nextHunk", json!([{"path": "src/a.rs", "line": 1}])).await;
+    assert_eq!(scene.complaint().await, "planwright: no other hunk waits for a decision");
+}
+
+#[tokio::test]
+async fn a_goal_page_that_was_sent_is_made_blank_for_its_version_only() {
+    let scene = Scene::new(two()).await;
+    scene.editor.open(PAGE, "markdown", "do: plan\n\none\n");
+    scene.editor.save(PAGE);
+    assert!(matches!(scene.acts(1).await.as_slice(), [Action::Plan { .. }]));
+    assert_eq!(scene.shown().await, "task.md");
+    let version = scene.editor.version(PAGE);
+    scene.give("ask", json!([])).await;
+    assert_eq!(scene.shown().await, "goal.md");
+    let edit = scene.editor.expect("workspace/applyEdit").await;
+    assert_eq!(edit["edit"]["documentChanges"][0]["textDocument"]["version"], json!(version));
+    let blank = super::paper::blank(super::errand::Wanted::Ask, None);
+    assert_eq!(scene.editor.text(PAGE).as_deref(), Some(blank.as_str()));
+}
+
+#[tokio::test]
+async fn words_that_are_typed_while_a_goal_page_is_shown_stay() {
+    let scene = Scene::new(two()).await;
+    scene.editor.open(PAGE, "markdown", "do: plan\n\none\n");
+    scene.editor.save(PAGE);
+    scene.acts(1).await;
+    assert_eq!(scene.shown().await, "task.md");
+    scene.editor.allow("window/showDocument");
+    let given = scene.editor.begin("workspace/executeCommand", json!({"command": "planwright.plan", "arguments": []}));
+    let end = scene.editor.text(PAGE).unwrap().len();
+    scene.editor.replace(PAGE, end..end, "and two\n");
+    given.answer().await.unwrap();
+    scene.settled().await;
+    assert_eq!(scene.editor.text(PAGE).as_deref(), Some("do: plan\n\none\nand two\n"));
+}
+
+#[tokio::test]
+async fn words_on_disk_that_nothing_came_of_are_shown_and_kept() {
+    let scene = Scene::new(two()).await;
+    scene.write("do: ask\n\nwho calls send?\n");
+    scene.give("plan", json!([])).await;
+    assert_eq!(scene.shown().await, "goal.md");
+    assert_eq!(scene.on_disk(), "do: ask\n\nwho calls send?\n");
+}
+
+#[tokio::test]
+async fn a_goal_page_that_is_a_task_already_is_none_again_until_it_was_blank() {
+    const SENT: &str = "do: plan\nat: src/net.rs:4-9\n\nmake retries configurable\n";
+    let scene = Scene::new(two()).await;
+    scene.write(SENT);
+    scene.editor.open(PAGE, "markdown", SENT);
+    // As after a restart: this session has not sent it.
+    scene.editor.save(PAGE);
+    scene.settled().await;
+    assert!(matches!(scene.acts(1).await.as_slice(), [Action::Pause { .. }]));
+    scene.editor.close(PAGE);
+    scene.give("plan", json!([])).await;
+    assert_eq!(scene.shown().await, "goal.md");
+    assert_eq!(scene.on_disk(), super::paper::blank(super::errand::Wanted::Plan, None));
+    scene.editor.open(PAGE, "markdown", SENT);
+    scene.editor.save(PAGE);
+    assert!(matches!(scene.acts(2).await.as_slice(), [Action::Pause { .. }, Action::Plan { .. }]));
+    assert_eq!(scene.shown().await, "task.md");
+}
