@@ -101,7 +101,13 @@ impl Attached {
         let (lost, gone) = watch::channel(false);
         let (desks, desk) = watch::channel(Arc::default());
         let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
-        let writer = tokio::spawn(write(to, queue));
+        let (none_to_write_to, left) = (Arc::clone(&waiting), lost.clone());
+        let writer = tokio::spawn(async move {
+            if let Err(error) = write(to, queue).await {
+                tracing::debug!(%error, "the host cannot be written to");
+                end(&none_to_write_to, &left);
+            }
+        });
         let reader = Reader {
             waiting: Arc::clone(&waiting),
             updates: updates.clone(),
@@ -213,18 +219,11 @@ async fn greet(holder: &Holder, client: &str) -> io::Result<Greeted> {
     }
 }
 
-async fn write(mut to: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<ToHost>) {
+async fn write(mut to: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<ToHost>) -> io::Result<()> {
     while let Some(message) = queue.recv().await {
-        let written = match line(message) {
-            Ok(line) => to.write_all(&line).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = written {
-            // The reader sees the end of the stream and tells.
-            tracing::debug!(%error, "the host cannot be written to");
-            return;
-        }
+        to.write_all(&line(message)?).await?;
     }
+    Ok(())
 }
 
 /// A message as a line. A document that is too long for one is told of as closed: no file of that size is planned on.
@@ -264,9 +263,7 @@ impl Reader {
                 }
             }
         }
-        // Dropping the askers' channels answers each of them; later ones see that the table is gone.
-        self.waiting.table().take();
-        lost.send_replace(true);
+        end(&self.waiting, &lost);
     }
 
     fn take(&mut self, message: FromHost) {
@@ -292,6 +289,13 @@ impl Reader {
             FromHost::Hello { .. } => {}
         }
     }
+}
+
+/// The host has gone. That is known before anybody hears it in the place of an answer, so that whoever does can join
+/// again at once. Dropping the askers' channels answers each of them; later ones see that the table is gone.
+fn end(waiting: &Waiting, lost: &watch::Sender<bool>) {
+    lost.send_replace(true);
+    waiting.table().take();
 }
 
 async fn understand(line: Vec<u8>) -> io::Result<FromHost> {

@@ -153,6 +153,15 @@ impl Handle {
         }
     }
 
+    /// Both are one: the same connection, or the same being host.
+    pub fn is(&self, other: &Handle) -> bool {
+        match (self, other) {
+            (Handle::Local(_, one), Handle::Local(_, other)) => Arc::ptr_eq(one, other),
+            (Handle::Remote(one), Handle::Remote(other)) => Arc::ptr_eq(one, other),
+            (Handle::Local(..), Handle::Remote(_)) | (Handle::Remote(_), Handle::Local(..)) => false,
+        }
+    }
+
     /// True where this process runs the engine.
     pub fn is_host(&self) -> bool {
         match self {
@@ -243,7 +252,10 @@ where
     let mut hosting = Hosting { socket, serving, owed, lock };
     let engine = start(former).await?;
     own.left.clear();
-    hosting.lock.note(&own).map_err(|error| broken(state, &error))?;
+    if let Err(error) = hosting.lock.note(&own) {
+        // Marks that are ended already do no harm; an engine that goes on without the lock would.
+        tracing::warn!(%error, "the note of the lock is not up to date");
+    }
     let hosting = Arc::new(hosting);
     ready.send_replace(Some(engine.clone()));
     Ok(Handle::Local(engine, hosting))
