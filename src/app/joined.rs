@@ -22,6 +22,9 @@ const ASKED_AGAIN: u32 = 20;
 /// How long a host that answers that its engine has ended may take to end itself.
 const LEAVING: Duration = Duration::from_millis(200);
 
+/// How long the engine may take to end. A disk that does not answer holds no process: the journal is what counts.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// The engine of this process, if it is the host, and the handle that keeps the lock.
 #[derive(Clone, Default)]
 pub(super) struct Hosted(Arc<Mutex<(Option<Running>, Option<Handle>)>>);
@@ -37,8 +40,10 @@ impl Hosted {
         if let Some(handle) = &handle {
             handle.leave().await;
         }
-        if let Some(running) = running {
-            running.stop().await;
+        if let Some(running) = running
+            && tokio::time::timeout(ENDING, running.stop()).await.is_err()
+        {
+            tracing::warn!("the engine did not end in time; what it was at is taken up from the journal");
         }
         // Last of all, because it frees the lock.
         drop(handle);

@@ -72,10 +72,6 @@ impl Owner {
         };
         // Whoever was answered and looks at once sees what the action changed.
         self.publish().await;
-        if let (Ok(reply), Action::Plan { .. } | Action::Small { .. } | Action::AskQuestion { .. }) = (&result, &action)
-        {
-            self.first_page(&reply.task).await;
-        }
         let _asker_gone = answer.send(result);
     }
 

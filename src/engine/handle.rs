@@ -1,8 +1,10 @@
 //! What the rest of the program holds of the engine.
 //!
 //! Invariant: asking never blocks the engine; reads come from the desk's snapshot, and what it lacks from the ports.
+//! Once an act is answered, the snapshot has what it changed.
 //! Absent: the engine itself.
 
+use super::pages::Published;
 use super::reads::Reads;
 use crate::desk::{Desk, Query, View};
 use crate::domain::ids::TaskId;
@@ -38,6 +40,8 @@ pub struct EngineHandle {
     desk: watch::Receiver<Arc<Desk>>,
     updates: broadcast::Sender<Update>,
     reads: Option<Arc<Reads>>,
+    /// What the engine made, and the serial of what is shown of it.
+    making: Option<(watch::Receiver<Published>, watch::Receiver<u64>)>,
 }
 
 impl std::fmt::Debug for EngineHandle {
@@ -53,13 +57,28 @@ impl EngineHandle {
         desk: watch::Receiver<Arc<Desk>>,
         updates: broadcast::Sender<Update>,
     ) -> Self {
-        Self { inbox, desk, updates, reads: None }
+        Self { inbox, desk, updates, reads: None, making: None }
     }
 
     /// The same with what answers the reads that a snapshot alone cannot.
     #[must_use]
     pub(super) fn with_reads(self, reads: Arc<Reads>) -> Self {
         Self { reads: Some(reads), ..self }
+    }
+
+    /// The same with desks that are shown a moment after they are made.
+    #[must_use]
+    pub(super) fn after(self, made: watch::Receiver<Published>, shown: watch::Receiver<u64>) -> Self {
+        Self { making: Some((made, shown)), ..self }
+    }
+
+    /// Completes when all that the engine has made by now is shown.
+    async fn shown(&self) {
+        let Some((made, shown)) = &self.making else { return };
+        let made = made.borrow().serial;
+        let mut shown = shown.clone();
+        // An engine that has ended shows nothing more.
+        let _ended = shown.wait_for(|shown| *shown >= made).await;
     }
 
     /// Reads from the newest snapshot; what is not in it is read now, beside the engine and never in its way.
@@ -86,7 +105,9 @@ impl EngineHandle {
         };
         let (answer, reply) = oneshot::channel();
         self.inbox.send(Asked { actor, action, answer }).map_err(|_| gone())?;
-        reply.await.map_err(|_| gone())?
+        let answer = reply.await.map_err(|_| gone())?;
+        self.shown().await;
+        answer
     }
 
     /// The newest snapshot.

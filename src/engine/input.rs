@@ -86,6 +86,8 @@ pub enum Input {
     },
     /// Files of the workspace changed.
     Changed(Vec<WorkspacePath>),
+    /// Somebody saved these in an editor.
+    Saved(Vec<WorkspacePath>),
     /// Something is due.
     Tick,
     /// End: what is in flight is dropped and can be resumed.

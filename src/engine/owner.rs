@@ -7,13 +7,12 @@ use super::carry;
 use super::case::{Case, Drive, Live};
 use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
-use super::pages::{self, Pages};
+use super::pages::{self, Pages, Published, Shown};
 use super::reads::Reads;
 use super::refresh::{self, Stale};
 use super::work::{Halt, Run};
 use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
-use crate::desk::Desk;
 use crate::domain::change::FileChange;
 use crate::domain::ids::*;
 use crate::domain::task::action::RefusalKind;
@@ -22,7 +21,7 @@ use crate::domain::task::decide::refuse;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
-use crate::ports::{Durability, StoreFault};
+use crate::ports::{Clock, Durability, StoreFault};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +33,7 @@ pub struct Running {
     pub handle: EngineHandle,
     reads: Arc<Reads>,
     keeper: tokio::task::JoinHandle<()>,
+    clock: Arc<dyn Clock>,
     inbox: mpsc::UnboundedSender<Input>,
     owner: tokio::task::JoinHandle<()>,
 }
@@ -46,8 +46,14 @@ impl Running {
             let _ended_or_gone = ended.await;
         }
         let _panicked_or_not = self.owner.await;
-        // It writes what the last desk says, and then has no more to wait for.
-        let _panicked_or_not = self.keeper.await;
+        // It writes what the last desk says, and then has no more to wait for. A page is not worth a process that does
+        // not end: the journal has all there is, and the next process writes it.
+        let mut keeper = self.keeper;
+        tokio::select! {
+            biased;
+            _panicked_or_not = &mut keeper => {}
+            () = self.clock.sleep(LAST_PAGE) => keeper.abort(),
+        }
     }
 
     /// Tells that files changed; for the watcher.
@@ -67,8 +73,7 @@ pub(super) struct Owner {
     /// In the order of opening.
     pub(super) order: Vec<TaskId>,
     pub(super) inbox: mpsc::UnboundedSender<Input>,
-    pages: Arc<Pages>,
-    desk: watch::Sender<Arc<Desk>>,
+    desk: watch::Sender<Published>,
     updates: broadcast::Sender<Update>,
     serial: u64,
     /// The earliest tick that is under way.
@@ -81,6 +86,9 @@ pub(super) struct Owner {
     pub(super) waiting: BTreeMap<TaskId, VecDeque<review::Waiting>>,
 }
 
+/// How long the last page may take to be written.
+const LAST_PAGE: Duration = Duration::from_secs(2);
+
 /// Lines of progress that wait for a slow reader before the oldest are dropped.
 const UPDATES_KEPT: usize = 1_024;
 
@@ -92,15 +100,12 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
     let (inbox, inputs) = mpsc::unbounded_channel();
     let (asked, asks) = mpsc::unbounded_channel::<Asked>();
     let (updates, _) = broadcast::channel(UPDATES_KEPT);
-    let (desk, seen) = watch::channel(Arc::new(Desk::default()));
-    let pages = Arc::new(Pages::new(world.clone()));
     let mut owner = Owner {
         world,
-        pages: pages.clone(),
         cases: BTreeMap::new(),
         order: Vec::new(),
         inbox: inbox.clone(),
-        desk,
+        desk: watch::Sender::default(),
         updates: updates.clone(),
         serial: 0,
         due: None,
@@ -109,9 +114,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         waiting: BTreeMap::new(),
     };
     let changed = inbox.clone();
-    refresh::follow(owner.world.documents.as_ref(), owner.world.clock.clone(), move |paths| {
-        changed.send(Input::Changed(paths)).is_ok()
-    });
+    refresh::follow(owner.world.documents.as_ref(), owner.world.clock.clone(), move |told| changed.send(told).is_ok());
     owner.remarks.clone_from(&owner.world.remarks);
     for id in owner.world.store.tasks().await? {
         let case = match Case::load(&owner.world, &id).await {
@@ -139,11 +142,16 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         owner.read_page(&id).await;
     }
     owner.publish().await;
-    let reads = Arc::new(Reads::new(owner.world.clone(), pages));
-    let keeper = tokio::spawn(pages::keep(reads.clone(), seen.clone()));
-    let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone());
+    let clock = owner.world.clock.clone();
+    let reads = Arc::new(Reads::new(owner.world.clone(), Arc::new(Pages::new(owner.world.clone()))));
+    let published = owner.desk.subscribe();
+    let first = published.borrow().clone();
+    let (desk, seen) = watch::channel(first.desk);
+    let (serial, shown) = watch::channel(first.serial);
+    let keeper = tokio::spawn(pages::keep(reads.clone(), published.clone(), Shown { desk, serial }));
+    let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone()).after(published, shown);
     let task = tokio::spawn(owner.run(inputs, asks));
-    Ok(Running { handle, reads, keeper, inbox, owner: task })
+    Ok(Running { handle, reads, keeper, clock, inbox, owner: task })
 }
 
 impl Owner {
@@ -170,7 +178,7 @@ impl Owner {
                     continue;
                 }
                 // Nor does typing in a file that nobody proposes to change.
-                Some(Input::Changed(paths)) if !self.concern_anybody(&paths) => continue,
+                Some(Input::Changed(paths) | Input::Saved(paths)) if !self.concern_anybody(&paths) => continue,
                 Some(input) => self.take(input).await,
             }
             if !between {
@@ -212,6 +220,7 @@ impl Owner {
             }
             Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
             Input::Changed(paths) => self.changed(&paths).await,
+            Input::Saved(paths) => self.saved(&paths).await,
             Input::Tick => {
                 self.due = None;
                 for id in self.order.clone() {
@@ -570,22 +579,15 @@ impl Owner {
         });
     }
 
-    /// The page of a task is there before anybody is told of the task.
-    pub(super) async fn first_page(&self, id: &TaskId) {
-        let desk = self.desk.borrow().clone();
-        if let Some(dossier) = desk.tasks.iter().find(|dossier| &dossier.task.id == id) {
-            self.pages.first(dossier).await;
-        }
-    }
-
     /// Shows the world as it now is.
     pub(super) async fn publish(&mut self) {
         for id in self.order.clone() {
             self.refresh_hunks(&id).await;
         }
         self.watch_documents();
-        let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &self.desk.borrow());
-        self.desk.send_replace(Arc::new(desk));
+        let former = self.desk.borrow().clone();
+        let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &former.desk);
+        self.desk.send_replace(Published { serial: former.serial.saturating_add(1), desk: Arc::new(desk) });
     }
 }
 

@@ -1,8 +1,9 @@
 //! Pages of the task folder for people: written when they are asked for, and `task.md` whenever what it says changes.
 //!
 //! Invariant: nothing that a person typed into a page is overwritten: a page that an editor has open is written only
-//! while the editor shows what stands on disk or what we wrote before. Absent: what a page says (`desk::page`), and the
-//! plan document, which is the person's.
+//! while the editor shows what stands on disk or what we wrote before. A desk with news is shown when the page says
+//! them, so that whoever is told and looks finds them there; a disk that does not answer holds nobody up for longer
+//! than [`PATIENCE`]. Absent: what a page says (`desk::page`), and the plan document, which is the person's.
 
 use super::buffered;
 use super::reads::Reads;
@@ -10,15 +11,19 @@ use super::world::World;
 use crate::desk::page::{self, Aids};
 use crate::desk::{Desk, Dossier};
 use crate::domain::ids::*;
-use crate::ports::WriteRefusal;
+use crate::domain::task::standing::TaskState;
+use crate::ports::{Fut, WriteRefusal};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 
-/// Between two looks at what changed: an editor that reloads is not to flicker.
+/// How long a change that is no news waits for others: an editor that reloads is not to flicker.
 const PAUSE: Duration = Duration::from_millis(250);
+
+/// How long news wait for their page.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts pages where they belong.
 pub(super) struct Pages {
@@ -57,14 +62,6 @@ impl Pages {
         disk.write_page(task, name, text).await
     }
 
-    /// The first page of a task, before anybody is told of the task: no model is asked and nothing is walked for it.
-    pub(super) async fn first(&self, dossier: &Dossier) {
-        let id = &dossier.task.id;
-        if let Ok(None) = self.world.disk.read_page(id, page::TASK).await {
-            self.write_task(dossier, &Aids::default()).await;
-        }
-    }
-
     async fn write_task(&self, dossier: &Dossier, aids: &Aids) {
         let id = &dossier.task.id;
         if let Err(refusal) = self.put(id, page::TASK, &page::task(dossier, aids)).await {
@@ -73,34 +70,144 @@ impl Pages {
     }
 }
 
-/// Keeps the pages of tasks as the desk is, until there are no more desks; the last one is still written.
-pub(super) async fn keep(reads: Arc<Reads>, mut desks: watch::Receiver<Arc<Desk>>) {
-    let mut known: HashMap<TaskId, Arc<Dossier>> = HashMap::new();
+/// A desk as the owner made it, counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Published {
+    pub serial: u64,
+    pub desk: Arc<Desk>,
+}
+
+/// Where desks are shown once their pages are written.
+pub(super) struct Shown {
+    pub desk: watch::Sender<Arc<Desk>>,
+    /// The serial of the newest that is shown.
+    pub serial: watch::Sender<u64>,
+}
+
+/// Keeps the pages of tasks as the desk is and shows the desk, until there are no more; the last one is still written.
+pub(super) async fn keep(reads: Arc<Reads>, mut desks: watch::Receiver<Published>, shown: Shown) {
+    let mut keeper = Keeper { reads, taken: HashMap::new(), writing: None, pause: None };
     let mut first = true;
     loop {
-        let desk = desks.borrow_and_update().clone();
-        for dossier in &desk.tasks {
-            let former = known.insert(dossier.task.id.clone(), dossier.clone());
+        let Published { serial, desk } = desks.borrow_and_update().clone();
+        if first {
             // What was over when the process began has its page, and there may be many.
-            let rests = first && dossier.task.is_over();
-            if rests || former.is_some_and(|former| Arc::ptr_eq(&former, dossier)) {
-                continue;
+            let rests = desk.tasks.iter().filter(|dossier| dossier.task.is_over());
+            keeper.taken.extend(rests.map(|dossier| (dossier.task.id.clone(), dossier.clone())));
+            first = false;
+        }
+        keeper.write_news(&desk).await;
+        shown.desk.send_replace(desk.clone());
+        shown.serial.send_replace(serial);
+        loop {
+            let idle = keeper.writing.is_none();
+            let dirty = idle && desk.tasks.iter().any(|dossier| keeper.differs(dossier));
+            if dirty && keeper.pause.is_none() {
+                keeper.pause = Some(keeper.reads.pages().world.clock.sleep(PAUSE));
             }
-            let aids = reads.aids(dossier).await;
-            reads.pages().write_task(dossier, &aids).await;
-        }
-        first = false;
-        let pause = reads.pages().world.clock.sleep(PAUSE);
-        tokio::select! {
-            () = pause => {}
-            () = ended(desks.clone()) => {}
-        }
-        if desks.changed().await.is_err() {
-            return;
+            tokio::select! {
+                changed = desks.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return keeper.finish(&desk).await,
+                },
+                () = end(&mut keeper.writing), if !idle => {}
+                () = end(&mut keeper.pause), if dirty => keeper.write(&desk, |_, _| true),
+            }
         }
     }
 }
 
-async fn ended(mut desks: watch::Receiver<Arc<Desk>>) {
-    while desks.changed().await.is_ok() {}
+/// What is under way comes to its end, and is none any more. May be dropped and called again.
+async fn end(doing: &mut Option<Fut<'static, ()>>) {
+    if let Some(under_way) = doing {
+        under_way.await;
+        *doing = None;
+    }
+}
+
+struct Keeper {
+    reads: Arc<Reads>,
+    /// Of each task what its page says, or is about to.
+    taken: HashMap<TaskId, Arc<Dossier>>,
+    writing: Option<Fut<'static, ()>>,
+    /// Before the next writing of what is no news.
+    pause: Option<Fut<'static, ()>>,
+}
+
+impl Keeper {
+    fn differs(&self, dossier: &Arc<Dossier>) -> bool {
+        self.taken.get(&dossier.task.id).is_none_or(|taken| !Arc::ptr_eq(taken, dossier))
+    }
+
+    /// Begins to write the pages that differ and are wanted. One writing at a time: pages do not overtake each other.
+    fn write(&mut self, desk: &Desk, wanted: impl Fn(Option<&Arc<Dossier>>, &Arc<Dossier>) -> bool) {
+        let mut due = Vec::new();
+        for dossier in &desk.tasks {
+            let former = self.taken.get(&dossier.task.id);
+            if self.differs(dossier) && wanted(former, dossier) {
+                let is_new = former.is_none();
+                self.taken.insert(dossier.task.id.clone(), dossier.clone());
+                due.push((dossier.clone(), is_new));
+            }
+        }
+        if due.is_empty() {
+            return;
+        }
+        let reads = self.reads.clone();
+        self.writing = Some(Box::pin(async move {
+            for (dossier, is_new) in &due {
+                // Nothing is walked for the first page: somebody waits to see it.
+                if *is_new {
+                    reads.pages().write_task(dossier, &Aids::default()).await;
+                }
+            }
+            for (dossier, _) in &due {
+                let aids = reads.aids(dossier).await;
+                reads.pages().write_task(dossier, &aids).await;
+            }
+        }));
+    }
+
+    /// News are written at once and waited for, unless the disk is busy with others already.
+    async fn write_news(&mut self, desk: &Desk) {
+        if self.writing.is_some() {
+            return;
+        }
+        self.write(desk, |former, dossier| former.is_none_or(|former| News::of(former) != News::of(dossier)));
+        let clock = self.reads.pages().world.clock.clone();
+        tokio::select! {
+            biased;
+            () = end(&mut self.writing) => {}
+            // Begun only where the writing is not over at once.
+            () = async { clock.sleep(PATIENCE).await } => tracing::debug!("a page is late; its news are shown"),
+        }
+    }
+
+    async fn finish(mut self, desk: &Desk) {
+        end(&mut self.writing).await;
+        self.write(desk, |_, _| true);
+        end(&mut self.writing).await;
+    }
+}
+
+/// What front ends tell at once.
+#[derive(PartialEq)]
+struct News<'a> {
+    state: &'a TaskState,
+    plan: Option<&'a RevisionRef>,
+    approved: Option<&'a RevisionRef>,
+    gates: Vec<&'a GateId>,
+    pending: usize,
+}
+
+impl News<'_> {
+    fn of(dossier: &Dossier) -> News<'_> {
+        News {
+            state: &dossier.state,
+            plan: dossier.page.as_ref().map(|page| &page.revision),
+            approved: dossier.task.approval.as_ref().map(|approval| &approval.revision),
+            gates: dossier.task.open_gates().map(|gate| &gate.id).collect(),
+            pending: dossier.hunks.iter().filter(|hunk| hunk.pending).count(),
+        }
+    }
 }

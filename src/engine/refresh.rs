@@ -4,7 +4,8 @@
 //! hundred changed files costs one look. While git is in the middle of a checkout nobody looks: what stands then is
 //! nobody's wish. Absent: how text and hunks are compared (`sight`).
 
-use super::case::Case;
+use super::case::{Case, Drive};
+use super::input::Input;
 use super::owner::Owner;
 use super::sight::{self, Seen, Sight};
 use super::world::World;
@@ -140,6 +141,20 @@ impl Owner {
         }
     }
 
+    /// An editor saved files: an act of a person. A task of theirs that waits for nothing else there is judged and ends,
+    /// also where nobody has it carried on in this process.
+    pub(super) async fn saved(&mut self, paths: &[WorkspacePath]) {
+        self.changed(paths).await;
+        for id in self.order.clone() {
+            let Some(case) = self.cases.get(&id).filter(|case| !case.task.is_over()) else { continue };
+            let settled = |hunk: &ReviewHunk| paths.contains(&hunk.path) && !hunk.pending;
+            if case.hunks.iter().any(settled) {
+                self.drive(&id, Drive::Judged);
+                self.advance(&id).await;
+            }
+        }
+    }
+
     /// Has the documents carry the spots of what is proposed for them.
     pub(super) fn watch_documents(&mut self) {
         let open: BTreeSet<WorkspacePath> = self.world.documents.paths().into_iter().collect();
@@ -162,17 +177,14 @@ impl Owner {
 }
 
 /// Tells of documents that changed, in reports of a moment each.
-pub(super) fn follow(
-    documents: &dyn Documents,
-    clock: Arc<dyn Clock>,
-    tell: impl Fn(Vec<WorkspacePath>) -> bool + Send + 'static,
-) {
-    let (told, mut events) = mpsc::unbounded_channel::<WorkspacePath>();
+pub(super) fn follow(documents: &dyn Documents, clock: Arc<dyn Clock>, tell: impl Fn(Input) -> bool + Send + 'static) {
+    let (told, mut events) = mpsc::unbounded_channel::<(WorkspacePath, bool)>();
     documents.listen(Arc::new(move |_, event: &DocumentEvent| {
         let path = event.path();
         // What stands in a task's own pages is read when somebody acts on it.
         if !path.as_str().starts_with(".planwright/") {
-            let _engine_gone = told.send(path.clone());
+            let saved = matches!(event, DocumentEvent::Saved { .. });
+            let _engine_gone = told.send((path.clone(), saved));
         }
     }));
     tokio::spawn(async move {
@@ -182,8 +194,14 @@ pub(super) fn follow(
             while let Ok(more) = events.try_recv() {
                 paths.insert(more);
             }
-            if !tell(paths.into_iter().collect()) {
-                return;
+            let (saved, changed): (Vec<_>, Vec<_>) = paths.into_iter().partition(|(_, saved)| *saved);
+            let named = |paths: Vec<(WorkspacePath, bool)>| paths.into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+            for (paths, told) in
+                [(named(changed), Input::Changed as fn(Vec<WorkspacePath>) -> Input), (named(saved), Input::Saved)]
+            {
+                if !paths.is_empty() && !tell(told(paths)) {
+                    return;
+                }
             }
         }
     });

@@ -58,7 +58,7 @@ struct OpenUris {
 /// What the user has done in this session, for the rule that lets tasks go on (B2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Acts {
-    /// A command, a chosen action, or a change of a text.
+    /// A command, a chosen action, a change of a text, or its being saved.
     pub acted: bool,
     /// A message or list that git waits for was opened: this editor may be git's.
     pub for_git: bool,
@@ -241,9 +241,15 @@ impl Session {
     /// Takes in what happened to a document of this session. Synchronous: to be called before anything is awaited.
     pub fn tell(&self, event: DocumentEvent) {
         let Some(id) = self.id() else { return };
-        if matches!(event, DocumentEvent::Changed { .. }) && !is_written_by_us(event.path()) {
-            self.typed.fetch_add(1, Ordering::Relaxed);
-            self.acted();
+        if !is_written_by_us(event.path()) {
+            match event {
+                DocumentEvent::Changed { .. } => {
+                    self.typed.fetch_add(1, Ordering::Relaxed);
+                    self.acted();
+                }
+                DocumentEvent::Saved { .. } => self.acted(),
+                DocumentEvent::Opened { .. } | DocumentEvent::Closed { .. } => {}
+            }
         }
         self.documents.tell(id, event);
     }

@@ -18,6 +18,7 @@ mod input;
 mod kills;
 mod lsp;
 mod neovim;
+mod opened;
 mod oracle;
 mod planner;
 mod processes;

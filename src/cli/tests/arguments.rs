@@ -86,8 +86,8 @@ fn places_are_taken_from_the_working_directory() {
     check(
         "plan 'do it' --at net.rs:4-9 --with ../README.md --with a.csv",
         "Plan { goal: Goal { words: \"do it\", place: Some(Place { path: WorkspacePath(\"src/net.rs\"), lines: \
-         Some((4, 9)) }), references: [WorkspacePath(\"README.md\"), WorkspacePath(\"src/a.csv\")] }, document: None, \
-         run: false, timeout: None }",
+         Some((4, 9)) }), references: [WorkspacePath(\"README.md\"), WorkspacePath(\"src/a.csv\")], comment: \
+         None }, document: None, run: false, timeout: None }",
     );
     let usage = "next: planwright plan \"WORDS\" [--at FILE[:LINE[-LINE]]] [--with FILE…] [--document FILE] [--run] [--timeout T]";
     check("plan x --at ../../etc/passwd", &format!("! `../../etc/passwd` is not in the workspace /w\n{usage}"));

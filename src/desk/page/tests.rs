@@ -158,12 +158,13 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
         old: "```\n".to_owned(),
         ..hunk("h2222222", HunkState::Open, Some(Decision::Reject(Some("the name is [taken](x)".to_owned()))))
     };
-    let buffered = ReviewHunk { on_disk: false, ..hunk("h3333333", HunkState::Accepted, Some(Decision::Accept)) };
+    let buffered =
+        ReviewHunk { on_disk: false, pending: true, ..hunk("h3333333", HunkState::Accepted, Some(Decision::Accept)) };
     let hunks = vec![hunk("h1111111", HunkState::Open, None), uncertain, buffered];
     assert_snapshot!(review(&Dossier { hunks: Arc::new(hunks), ..waiting() }), @r"
     # Review: make retries configurable
 
-    **awaiting approval** · task `k3xf` · 1 pending, 1 accepted, 1 rejected
+    **awaiting approval** · task `k3xf` · 2 pending, 0 accepted, 1 rejected
 
     ## h1111111 src/net.rs:4
 

@@ -1,12 +1,13 @@
 //! A change of one item, a question, the page of a task, and what an editor asks beside the desk.
 
+use super::mortal::{Life, Mortal};
 use crate::desk::*;
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::plan::small;
 use crate::domain::task::action::*;
 use crate::domain::task::standing::TaskState;
 use crate::engine::{Limits, Running, World, start};
-use crate::ports::Model;
+use crate::ports::{Model, Workspace};
 use crate::syntax::{Index, TreeSitter};
 use crate::testing::MemoryStore;
 use crate::testing::clock::ManualClock;
@@ -58,6 +59,10 @@ fn goal(words: &str, place: Option<(&str, u32)>) -> Goal {
 
 impl House {
     async fn new(script: Option<Script>) -> House {
+        House::on(script, |workspace| Arc::new(workspace)).await
+    }
+
+    async fn on(script: Option<Script>, disk: impl Fn(MemoryWorkspace) -> Arc<dyn Workspace>) -> House {
         let workspace = MemoryWorkspace::new(FILES);
         let arena = MemoryArena::over(&FILES);
         arena.answers("cargo check", Answer::exit(0, "fine\n"));
@@ -71,8 +76,8 @@ impl House {
         }
         let world = World {
             store: Arc::new(MemoryStore::new()),
-            workspace: Arc::new(workspace.clone()),
-            disk: Arc::new(workspace.clone()),
+            workspace: disk(workspace.clone()),
+            disk: disk(workspace.clone()),
             documents: Arc::new(Buffers::default()),
             syntax: Arc::new(TreeSitter::with_index(index)),
             model,
@@ -119,7 +124,6 @@ impl House {
     }
 
     async fn page(&self, task: &TaskId) -> String {
-        use crate::ports::Workspace;
         self.workspace.read_page(task, "task.md").await.unwrap().unwrap_or_default()
     }
 }
@@ -308,4 +312,58 @@ async fn the_comment_that_asked_goes_as_a_hunk_of_its_own() {
     house.act(Action::Accept { task: task(), target: Target::All }).await.unwrap();
     let text = house.workspace.entry(&at("src/lib.rs")).text().to_owned();
     assert!(!text.contains("pub open") && text.contains("fn total"), "{text}");
+}
+
+const RENAME: &str = "# Call it total\n\nIt.\n\n## Contract\n\n- scope: `src/**`\n- accept: absent: `no such text`, in `src`\n\n## Steps\n\n### it: Rename it\n\n- transform: rename `sum` to `total`\n";
+
+/// An editor that reloads a page when it is told of news finds them there.
+#[tokio::test]
+async fn whoever_is_told_of_a_state_finds_it_on_the_page() {
+    let house = House::new(None).await;
+    let mut desks = house.running.handle.desks();
+    let person = async {
+        let (goal, document) = (goal("Call it total", None), Some(RENAME.to_owned()));
+        let reply = house.act(Action::Plan { goal, document }).await.unwrap();
+        assert!(house.page(&reply.task).await.contains("**awaiting approval**"));
+        let task = || Which::Task(reply.task.clone());
+        let revision = house.running.handle.desk().tasks[0].page.as_ref().unwrap().revision.clone();
+        house.act(Action::Approve { task: task(), revision, upto: None }).await.unwrap();
+        house.act(Action::Run { task: task() }).await.unwrap();
+        house.until("reviewable", |seen| seen.state == TaskState::AwaitingReview).await;
+        house.act(Action::Accept { task: task(), target: Target::All }).await.unwrap();
+    };
+    let front_end = async {
+        let mut states: Vec<String> = Vec::new();
+        loop {
+            desks.changed().await.unwrap();
+            let desk = desks.borrow_and_update().clone();
+            let Some(seen) = desk.tasks.first() else { continue };
+            let (words, page) = (seen.state.words(), house.page(&seen.task.id).await);
+            assert!(page.contains(&format!("**{words}**")), "{words} is shown, and the page says:\n{page}");
+            if states.last() != Some(&words) {
+                states.push(words);
+            }
+            if seen.task.is_over() {
+                return states;
+            }
+        }
+    };
+    let ((), states) = tokio::join!(person, front_end);
+    assert!(states.len() >= 4, "{states:?}");
+}
+
+#[tokio::test]
+async fn a_disk_that_never_answers_a_write_holds_nobody_up() {
+    let house = House::on(None, |workspace| {
+        let dead = MemoryStore::new();
+        dead.stop_after(0);
+        Arc::new(Mortal(workspace, Life { store: dead, reach: true }))
+    })
+    .await;
+    let plan = Action::Plan { goal: goal("Call it total", None), document: None };
+    let asking = tokio::time::timeout(Duration::from_secs(20), house.act(plan));
+    let reply = asking.await.expect("the act is answered").unwrap();
+    assert_eq!(house.running.handle.desk().tasks[0].task.id, reply.task, "whoever is answered sees the task");
+    assert_eq!(house.page(&reply.task).await, "");
+    tokio::time::timeout(Duration::from_secs(20), house.running.stop()).await.expect("the engine ends");
 }

@@ -81,6 +81,23 @@ async fn accepting_changes_the_document_and_not_the_disk_until_it_is_saved() {
 }
 
 #[tokio::test]
+async fn saving_alone_ends_a_task_in_the_next_process() {
+    for saved_before in [false, true] {
+        let mut hands = opened().await;
+        hands.act(accept(Target::All)).await;
+        if saved_before {
+            // The watcher and the editor are heard by nobody any more.
+            hands.workspace.change_behind(&at(), file(&hands.buffer()));
+        }
+        hands.restart().await;
+        assert!(!hands.seen().task.is_over());
+        hands.saves();
+        let seen = hands.until(|seen| seen.task.is_over()).await;
+        assert_eq!(seen.state, TaskState::Done { ending: Ending::Verified }, "saved before: {saved_before}");
+    }
+}
+
+#[tokio::test]
 async fn accepted_and_closed_unsaved_is_pending_again() {
     let hands = opened().await;
     hands.act(accept(Target::All)).await;

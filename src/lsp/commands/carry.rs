@@ -16,6 +16,7 @@ use crate::domain::task::action::*;
 use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
 use crate::domain::text::{LineIndex, LoneCr, counted};
+use crate::host::Port;
 use crate::lsp::ground::Place as Root;
 use crate::lsp::plan_doc::{accept_offered, decline_offered};
 use crate::lsp::session::Session;
@@ -45,6 +46,7 @@ pub async fn out(session: &Arc<Session>, errand: Errand, moment: Moment) -> Resu
     };
     let doing = Doing { session, root: root.as_ref(), moment };
     match errand {
+        Errand::Act(Action::Approve { task, revision, upto }) => doing.approve_and_run(task, revision, upto).await,
         Errand::Act(action) => doing.act(action).await.map(drop),
         Errand::Begin(action) => doing.begin(action).await,
         Errand::Small { place, words, fix } => doing.small(place, words, fix).await,
@@ -54,6 +56,28 @@ pub async fn out(session: &Arc<Session>, errand: Errand, moment: Moment) -> Resu
         Errand::Words { wanted, place } => doing.ask_for_words(wanted, place).await,
         Errand::Show(shown) => doing.show(shown).await,
         Errand::Walk { forward, place, task } => doing.walk(forward, place, task.as_ref()).await,
+    }
+}
+
+/// Approves a revision, and has the task go on as far as it is approved: in an editor whoever approves wants it done.
+///
+/// # Errors
+/// Why it is not approved; or why it does not go on although it is.
+pub async fn approve_and_run(
+    session: &Session,
+    port: &dyn Port,
+    task: Which,
+    revision: RevisionRef,
+    upto: Option<StepId>,
+) -> Result<Reply, Refusal> {
+    let approved = port.act(session.actor(), Action::Approve { task, revision, upto }).await?;
+    let run = Action::Run { task: Which::Task(approved.task.clone()) };
+    match port.act(session.actor(), run).await {
+        Ok(runs) => Ok(Reply { message: format!("{}; {}", approved.message, runs.message), ..approved }),
+        Err(refusal) => {
+            let message = format!("{}, but it does not go on: {}", approved.message, refusal.message);
+            Err(Refusal { message, ..refusal })
+        }
     }
 }
 
@@ -124,7 +148,13 @@ impl Doing<'_> {
             let message = format!("the plan of {task} has {}: {first}", counted(errors.len(), "error"));
             return Err(refuse(RefusalKind::Plan, message, "planwright.openPlan"));
         }
-        self.act(Action::Approve { task: Which::Task(task), revision: compiled.revision, upto }).await.map(drop)
+        self.approve_and_run(Which::Task(task), compiled.revision, upto).await
+    }
+
+    async fn approve_and_run(&self, task: Which, revision: RevisionRef, upto: Option<StepId>) -> Result<(), Refusal> {
+        let reply = approve_and_run(self.session, self.root.port(), task, revision, upto).await?;
+        self.session.client().log(format!("planwright: {}", reply.message));
+        Ok(())
     }
 
     async fn decide(&self, decision: Decide, task: Option<&TaskId>, place: Option<&Place>) -> Result<(), Refusal> {

@@ -5,7 +5,7 @@
 //! candidate there is. Absent: rules about tasks, plans and hunks; the engine has them.
 
 mod arguments;
-mod carry;
+pub(in crate::lsp) mod carry;
 mod errand;
 mod moment;
 mod paper;

@@ -71,7 +71,7 @@ pub fn acts(moment: &Moment<'_>, at: &Range<usize>) -> Vec<Act> {
 pub fn approve(moment: &Moment<'_>) -> Option<Act> {
     let (revision, task) = (moment.approvable()?, &moment.dossier?.task.id);
     Some(command(
-        format!("approve {revision} (all)"),
+        format!("approve {revision} and run it"),
         Verb::Approve,
         json!({ "task": task, "revision": revision.to_string() }),
     ))
@@ -83,7 +83,7 @@ pub fn approve_upto(moment: &Moment<'_>, step: &StepId) -> Option<Act> {
     let last = moment.parsed.plan.steps.last().is_none_or(|last| &last.id == step);
     (!last).then(|| {
         command(
-            format!("approve {revision} up to `{step}`"),
+            format!("approve {revision} and run it up to `{step}`"),
             Verb::Approve,
             json!({ "task": task, "revision": revision.to_string(), "upto": step }),
         )

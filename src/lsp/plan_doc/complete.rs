@@ -248,7 +248,7 @@ fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Wanted 
         Role::Revision => {
             let line = moment.line(offset);
             let found = moment.approvable_but_for(line.start..line.end + 1).map(ToString::to_string);
-            let detail = Some("approves this text when it is saved".to_owned());
+            let detail = Some("approves this text and runs it when it is saved".to_owned());
             Wanted::Ready(found.iter().map(|name| word(name, detail.clone(), Sort::Word)).collect())
         }
         Role::Free => Wanted::Ready(vec![]),

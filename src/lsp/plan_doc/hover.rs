@@ -99,7 +99,7 @@ fn whole(moment: &Moment<'_>) -> String {
     out.push_str(&match (moment.errors(), moment.approvable()) {
         (None, _) => String::new(),
         (Some(0), Some(revision)) => format!(
-            "To approve exactly this: the action \"Agent: approve {revision} (all)\", or write `- approved: {revision}` \
+            "To approve exactly this: the action \"Agent: approve {revision} and run it\", or write `- approved: {revision}` \
              as the Contract's last item and save."
         ),
         (Some(0), None) if moment.dossier.is_some_and(|dossier| dossier.task.is_over()) => "The task is over.".to_owned(),

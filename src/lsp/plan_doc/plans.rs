@@ -12,7 +12,8 @@ use super::{Whose, findings, whose};
 use crate::desk::{CompiledView, Desk, Dossier, Query, View};
 use crate::domain::ids::{HunkId, RevisionRef, StepId, TaskId, WorkspacePath};
 use crate::domain::plan::{Parsed, parse};
-use crate::domain::task::action::{Action, Which};
+use crate::domain::task::action::Which;
+use crate::lsp::commands::carry::approve_and_run;
 use crate::lsp::ground::Place;
 use crate::lsp::session::Session;
 use crate::lsp::views::Section;
@@ -315,8 +316,8 @@ impl Keeper {
     fn approve(&self, task: TaskId, revision: RevisionRef) {
         let (session, place) = (self.session.clone(), self.place.clone());
         tokio::spawn(async move {
-            let action = Action::Approve { task: Which::Task(task), revision, upto: None };
-            if let Err(refusal) = place.port().act(session.actor(), action).await {
+            let done = approve_and_run(&session, place.port(), Which::Task(task), revision, None).await;
+            if let Err(refusal) = done {
                 session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));
             }
         });

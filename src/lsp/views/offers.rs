@@ -321,7 +321,7 @@ fn approve(desk: &Desk, dossier: &Dossier) -> Option<Offer> {
     show.approve.as_ref()?;
     let revision = show.revision?;
     let steps = dossier.page.as_ref().map_or(0, |page| page.plan.steps.len());
-    let title = format!("approve {revision} ({})", counted(steps, "step"));
+    let title = format!("approve {revision} and run it ({})", counted(steps, "step"));
     Offer::new("approve", title, json!({"task": task, "revision": revision.to_string()}))
 }
 

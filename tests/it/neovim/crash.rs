@@ -40,7 +40,6 @@ fn it_goes_on_after_an_act_of_the_user_and_repeats_nothing() {
         editor.act("// agent:", "Agent: plan this comment");
         editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
         editor.act("#", "Agent: approve r");
-        editor.lua("T.command('run', vim.empty_dict())");
         let came = in_time(|| asked(&work) == ["plan", "0", "1"]);
         assert!(came, "the step's second answer was not asked for: {:?}\n{}", asked(&work), editor.state());
         let server = servers(&work);

@@ -115,7 +115,6 @@ fn the_job_in_pictures() {
     editor.lua("vim.diagnostic.config({ virtual_lines = false })");
     editor.until("#T.diagnostics('.plan.md') == 0 or not vim.bo.modified");
     editor.ex("Planwright approve");
-    editor.ex("Planwright run");
     editor.edit(FILE);
     editor.until("#T.drawn() > 8");
     editor.until("T.at('Client { base')");

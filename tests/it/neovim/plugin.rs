@@ -20,7 +20,6 @@ fn the_job_by_its_commands() {
     editor.ex("Planwright openPlan");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), '.plan.md')");
     editor.ex("Planwright approve");
-    editor.ex("Planwright run");
 
     // Hunks are drawn, and keys decide.
     editor.edit(FILE);

@@ -29,7 +29,6 @@ fn from_a_comment_to_the_disk() {
     editor.until_text(".plan.md", &sound);
     editor.ex("write");
     editor.act("# A plan", "Agent: approve r");
-    editor.lua("T.command('run', vim.empty_dict())");
 
     // The hunks: one accepted, one rejected, one undone and done again.
     editor.edit(FILE);

@@ -3,6 +3,7 @@
 pub mod model;
 pub mod project;
 pub mod running;
+pub mod server;
 pub mod source;
 
 pub use project::{Project, Said};

@@ -35,12 +35,12 @@ fn failed() -> Vec<Event> {
 #[test]
 fn a_plan_that_compiles_can_be_approved() {
     assert_snapshot!(check(&PLAN.replacen("Add Retry", "Add $0Retry", 1), Some(planned())), @r#"
-    Agent: approve r1-9f2c81d04a7e up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: ask for a change of `policy`… | []→"\n\n> note: "
     "#);
     assert_snapshot!(check(&PLAN.replacen("Say so", "Say $0so", 1), Some(planned())), @r#"
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: ask for a change of `docs`… | []→"\n\n> note: "
     "#);
 }
@@ -60,8 +60,8 @@ fn a_step_offers_what_fits_its_state() {
     Agent: skip `policy` | Skip {"task":"k3xf","step":"policy"}
     Agent: take over `policy` | TakeOver {"task":"k3xf","step":"policy"}
     Agent: mark done `policy` | MarkDone {"task":"k3xf","step":"policy"}
-    Agent: approve r1-9f2c81d04a7e up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: ask for a change of `policy`… | []→"\n\n> note: "
     "#);
     let taken = Event::TakenOver { step: StepId::new("policy"), actor: anna() };
@@ -69,15 +69,15 @@ fn a_step_offers_what_fits_its_state() {
     Agent: mark done `policy` | MarkDone {"task":"k3xf","step":"policy"}
     Agent: retry `policy` | Retry {"task":"k3xf","step":"policy"}
     Agent: skip `policy` | Skip {"task":"k3xf","step":"policy"}
-    Agent: approve r1-9f2c81d04a7e up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: ask for a change of `policy`… | []→"\n\n> note: "
     "#);
     let skipped = Event::StepSet { step: StepId::new("policy"), to: HandSet::Skipped, actor: anna(), reason: None };
     assert_snapshot!(check(&at_policy, Some(running(vec![skipped], TaskState::Running))), @r#"
     Agent: retry `policy` | Retry {"task":"k3xf","step":"policy"}
-    Agent: approve r1-9f2c81d04a7e up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: run | Run {"task":"k3xf"}
     Agent: pause | Pause {"task":"k3xf"}
     Agent: cancel what is in flight | Cancel {"task":"k3xf"}
@@ -87,8 +87,8 @@ fn a_step_offers_what_fits_its_state() {
     assert_snapshot!(check(&at_policy, Some(running(vec![gate], blocked()))), @r#"
     Agent: skip `policy` | Skip {"task":"k3xf","step":"policy"}
     Agent: take over `policy` | TakeOver {"task":"k3xf","step":"policy"}
-    Agent: approve r1-9f2c81d04a7e up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: ask for a change of `policy`… | []→"\n\n> note: "
     "#);
 }
@@ -105,9 +105,9 @@ fn notes_and_answers_are_written_and_taken_in() {
     let text =
         PLAN.replacen("beside the client.", "beside the client.\n\n> note: too clever\n\n> question: $0how often?", 1);
     assert_snapshot!(check(&text, Some(planned())), @r#"
-    Agent: approve r1-9f2c81d04a7e up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
+    Agent: approve r1-9f2c81d04a7e and run it up to `policy` | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e","upto":"policy"}
     Agent: answer question 1… | []→"> answer: \n"
-    Agent: approve r1-9f2c81d04a7e (all) | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
+    Agent: approve r1-9f2c81d04a7e and run it | Approve {"task":"k3xf","revision":"r1-9f2c81d04a7e"}
     Agent: ask for a change of `policy`… | []→"\n> note: "
     Agent: revise the plan with its notes | Revise {"task":"k3xf","words":"policy: too clever"}
     "#);
@@ -133,15 +133,15 @@ fn headings_carry_states() {
         .collect();
     assert_snapshot!(lenses.join("\n"), @r#"
     Make retries configurable: blocked
-    Make retries configurable: Agent: approve r1-9f2c81d04a7e (all)
+    Make retries configurable: Agent: approve r1-9f2c81d04a7e and run it
     ### policy: Add RetryPolicy: failed
     ### policy: Add RetryPolicy: Agent: retry `policy`
     ### policy: Add RetryPolicy: Agent: skip `policy`
     ### policy: Add RetryPolicy: Agent: take over `policy`
     ### policy: Add RetryPolicy: Agent: mark done `policy`
-    ### policy: Add RetryPolicy: Agent: approve r1-9f2c81d04a7e up to `policy`
+    ### policy: Add RetryPolicy: Agent: approve r1-9f2c81d04a7e and run it up to `policy`
     ### tests: Cover the policy: waiting for policy
-    ### tests: Cover the policy: Agent: approve r1-9f2c81d04a7e up to `tests`
+    ### tests: Cover the policy: Agent: approve r1-9f2c81d04a7e and run it up to `tests`
     "#);
     let hints: Vec<String> = hints(&moment)
         .into_iter()

@@ -70,7 +70,7 @@ fn the_contract_says_what_an_approval_means() {
     cost: 3 steps ask a model; no bound on tokens
     ```
 
-    To approve exactly this: the action "Agent: approve r1-9f2c81d04a7e (all)", or write `- approved: r1-9f2c81d04a7e` as the Contract's last item and save.
+    To approve exactly this: the action "Agent: approve r1-9f2c81d04a7e and run it", or write `- approved: r1-9f2c81d04a7e` as the Contract's last item and save.
     "#);
     assert_snapshot!(check(&PLAN.replacen("after: policy", "after: polcy", 1).replacen("# Make", "# $0Make", 1)), @r#"
     Make retries configurable

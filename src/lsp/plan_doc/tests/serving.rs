@@ -100,6 +100,18 @@ impl Bench {
         answer.as_array().cloned().unwrap_or_default()
     }
 
+    /// The document was taken in as it was opened: what is typed from now on is known to have been typed here.
+    async fn was_read(&self) {
+        let reading = async {
+            let is_it =
+                |action: &Value| action["title"].as_str().is_some_and(|title| title.starts_with("Agent: approve"));
+            while !self.actions("Add RetryPolicy").await.iter().any(is_it) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), reading).await.expect("the plan is compiled");
+    }
+
     fn approvals(&self) -> Vec<String> {
         let acted = self.port.acted();
         let approvals = acted.iter().filter_map(|(_, action)| match action {
@@ -128,7 +140,7 @@ async fn findings_come_while_typing_and_a_mend_edits_this_version() {
     bench.editor.replace(FILE, at..at + 5, "policy");
     bench.shows(&[]).await;
     let actions = bench.actions("Add RetryPolicy").await;
-    let approve = actions.iter().find(|action| action["title"] == "Agent: approve r1-9f2c81d04a7e (all)").unwrap();
+    let approve = actions.iter().find(|action| action["title"] == "Agent: approve r1-9f2c81d04a7e and run it").unwrap();
     assert_eq!(approve["kind"], "refactor");
     assert_eq!(approve["edit"], Value::Null);
     assert_eq!(approve["command"]["command"], "planwright.approve");
@@ -180,13 +192,15 @@ async fn an_approval_that_is_written_and_saved_reaches_the_engine() {
     let bench = Bench::new(Profile::neovim_0_11(), planned()).await;
     bench.editor.allow("textDocument/publishDiagnostics");
     bench.editor.open(FILE, "markdown", PLAN);
+    bench.was_read().await;
     let at = PLAN.find("\n\n## Steps").unwrap();
     bench.editor.replace(FILE, at..at, "\n- approved: r1-9f2c81d04a7e");
     bench.shows(&["approval-unsaved"]).await;
     assert!(bench.approvals().is_empty());
     bench.editor.save(FILE);
-    bench.port.acts(1).await;
+    let acted = bench.port.acts(2).await;
     assert_eq!(bench.approvals(), ["r1-9f2c81d04a7e"]);
+    assert!(matches!(acted[1].1, Action::Run { .. }), "approving runs: {acted:?}");
 }
 
 #[tokio::test]
