@@ -11,7 +11,7 @@ use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
 use crate::host::{Port, Seat};
 use crate::lsp::{Ground, Place};
-use crate::ports::{Documents, Fut, Workspace as _};
+use crate::ports::{Documents, Fut, SessionId, Workspace as _};
 use crate::workspace::{Buffers, root_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,7 +48,12 @@ impl Ground for EditorGround {
         std::env::current_dir().unwrap_or_default()
     }
 
-    fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    fn open(
+        &self,
+        folder: PathBuf,
+        client: String,
+        session: Option<SessionId>,
+    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
         Box::pin(async move {
             let config = crate::config::load(&self.environment, &Arguments::default()).map_err(|fault| {
                 refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started")
@@ -57,7 +62,7 @@ impl Ground for EditorGround {
             let site = Arc::new(Site::open(config, self.environment.clone(), folder, self.documents.clone())?);
             log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
             let root = site.disk.root().to_path_buf();
-            let seat = Seat::editor(&client, self.documents.clone());
+            let seat = Seat::editor(&client, self.documents.clone()).of(session);
             let port = Joined::join(site, seat, self.hosted.clone()).await?.staying();
             let user = actor(&self.environment).user;
             let place: Arc<dyn Place> =

@@ -117,7 +117,7 @@ impl Documents for Fake {
         None
     }
 
-    fn editor(&self, path: &WorkspacePath, _client: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)> {
+    fn editor(&self, path: &WorkspacePath, _own: Option<SessionId>) -> Option<(SessionId, Arc<dyn Editor>)> {
         let inner = self.0.lock().unwrap();
         let session = inner.open.get(path)?.session;
         let (_, editor) = inner.editors.get(usize::try_from(session.0).unwrap() - 1)?;
@@ -161,7 +161,7 @@ fn changed(name: &str, version: i32, text: &str) -> DocumentEvent {
 fn order(name: &str) -> EditorOrder {
     let file = |text: &str| Entry::File { text: text.into(), mode: 0o644 };
     let change = file_change(path(name), &file("old\n"), &file("new\n"), &StepId::new("s"), None);
-    EditorOrder { put: vec![HunkId::new("h1")], take: Vec::new(), change, label: "Agent".to_owned() }
+    EditorOrder { put: vec![HunkId::new("h1")], take: Vec::new(), change, label: "Agent".to_owned(), until: None }
 }
 
 /// Documents of an editor, with its session.

@@ -136,9 +136,18 @@ impl Doing<'_> {
             refuse(RefusalKind::WrongState, "there is no plan yet that could be approved", "planwright.status")
         })?;
         let path = tasks::plan_of(self.root.root(), dossier);
-        let open = path.and_then(|path| self.session.documents().newest(&path));
-        let text = open.map_or_else(|| page.text.to_string(), |open| open.text.to_string());
         let task = dossier.task.id.clone();
+        let documents = self.session.documents();
+        let (here, newest) = path
+            .map(|path| (self.session.id().and_then(|id| documents.of(id, &path)), documents.newest(&path)))
+            .unwrap_or_default();
+        if let (Some(here), Some(newest)) = (&here, &newest)
+            && here.text != newest.text
+        {
+            let message = format!("the plan of {task} is open in another editor too, and says something else there");
+            return Err(refuse(RefusalKind::Plan, message, "save it in one of them and load it in the other"));
+        }
+        let text = here.or(newest).map_or_else(|| page.text.to_string(), |open| open.text.to_string());
         let View::Compiled(compiled) = self.ask(Query::Compile { task: Some(task.clone()), text }).await? else {
             return Err(nonsense());
         };

@@ -158,6 +158,7 @@ impl Scene {
             put: ids(put),
             take: ids(take),
             label: "Agent: accept".to_owned(),
+            until: None,
         };
         let line = Line(self.client.clone());
         let mut attempts = self.attempts.lock().await;

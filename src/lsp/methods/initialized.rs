@@ -27,7 +27,7 @@ async fn live(session: Arc<Session>) {
         return;
     };
     let client = session.actor().client;
-    let place = match session.ground().open(root, client).await {
+    let place = match session.ground().open(root, client, session.id()).await {
         Ok(place) => place,
         Err(refusal) => {
             session.client().show_error(&format!("planwright: {} — {}", refusal.message, refusal.next));
