@@ -81,6 +81,12 @@ impl Remote {
         Self { queue, patience, orders: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) }
     }
 
+    /// How many orders are on their way.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.orders().as_ref().map_or(0, HashMap::len)
+    }
+
     fn orders(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Edited>>>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }

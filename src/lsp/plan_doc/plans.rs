@@ -145,6 +145,9 @@ fn offered(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     hunks.map(|(id, range, said)| ruler.said(&range, DiagnosticSeverity::INFORMATION, id.to_string(), said)).collect()
 }
 
+/// Before a plan is compiled again that nobody could be asked about.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// What a client told of a document, with its text at that time.
 enum Told {
     Opened(WorkspacePath, Document),
@@ -250,7 +253,8 @@ impl Basis {
 
 struct Done {
     path: WorkspacePath,
-    known: Known,
+    /// None where nobody could be asked.
+    known: Option<Known>,
 }
 
 struct Keeper {
@@ -360,10 +364,16 @@ impl Keeper {
                 let (parsed, found) = tokio::join!(parsed, place.port().ask(query));
                 let compiled = match found {
                     Ok(View::Compiled(compiled)) => Some(Arc::from(compiled)),
-                    Ok(_) | Err(_) => None,
+                    Ok(_) => None,
+                    // Nobody could be asked: what was known goes on being shown, and it is asked again.
+                    Err(refusal) => {
+                        tracing::info!(%refusal, "a plan could not be compiled");
+                        tokio::time::sleep(AGAIN).await;
+                        return Done { path, known: None };
+                    }
                 };
                 let parsed = Arc::new(parsed.unwrap_or_else(|_| parse(&text)));
-                Done { path, known: Known { text, parsed, compiled } }
+                Done { path, known: Some(Known { text, parsed, compiled }) }
             });
         }
     }
@@ -372,11 +382,11 @@ impl Keeper {
     fn finish(&mut self, done: Done) {
         let Some(open) = self.open.get_mut(&done.path) else { return };
         open.busy = false;
-        if open.document.text != done.known.text {
+        let Some(known) = done.known.filter(|known| known.text == open.document.text) else {
             open.due = true;
             return;
-        }
-        self.session.plans().lock().insert(done.path.clone(), done.known);
+        };
+        self.session.plans().lock().insert(done.path.clone(), known);
         let Some(reading) = self.session.plans().read_already(&self.session, &done.path) else { return };
         let Some(ruler) = reading.ruler(&self.session) else { return };
         let found = findings::problems(&reading.moment());

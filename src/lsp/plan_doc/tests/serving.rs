@@ -5,7 +5,7 @@ use super::*;
 use crate::desk::{Candidates, Desk, Page, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, Reply};
 use crate::host::{Port, Update};
-use crate::ports::Fut;
+use crate::ports::{DocumentEvent, Documents as _, EditorFault, EditorOrder, Fut};
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort};
 use crate::workspace::Buffers;
 use serde_json::{Value, json};
@@ -60,6 +60,7 @@ impl Port for Compiler {
 struct Bench {
     folder: tempfile::TempDir,
     port: Arc<TestPort>,
+    documents: Arc<Buffers>,
     editor: Editor,
 }
 
@@ -71,12 +72,13 @@ impl Bench {
         let page = Page { path: root.join(FILE), ..fixture::page(PLAN) };
         let place = Surroundings { root: root.clone(), ..Surroundings::default() };
         port.show(Desk { place, tasks: vec![Arc::new(Dossier { page: Some(Arc::new(page)), ..dossier })] });
-        let ground = TestGround::with_port(&root, Arc::new(Buffers::default()), Arc::new(Compiler(port.clone())));
+        let documents = Arc::new(Buffers::default());
+        let ground = TestGround::with_port(&root, documents.clone(), Arc::new(Compiler(port.clone())));
         let editor = Editor::start(profile, &root, Arc::new(Shared(ground))).await;
         for said in ["window/logMessage", "workspace/codeLens/refresh", "workspace/inlayHint/refresh"] {
             editor.allow(said);
         }
-        Self { folder, port, editor }
+        Self { folder, port, documents, editor }
     }
 
     /// The codes that are shown for the plan, once they are these.
@@ -252,4 +254,36 @@ async fn an_offered_revision_is_taken_over_by_an_edit() {
     assert_eq!(accept["command"]["command"], "planwright.accept");
     assert_eq!(accept["command"]["arguments"][0]["plan"], true);
     assert_eq!(accept["kind"], "refactor");
+}
+
+/// Another editor on the same engine.
+struct Elsewhere;
+
+impl crate::ports::Editor for Elsewhere {
+    fn carry_out(&self, order: EditorOrder) -> Fut<'_, Result<(), EditorFault>> {
+        Box::pin(std::future::ready(Err(EditorFault::NotOpen(order.change.path))))
+    }
+}
+
+#[tokio::test]
+async fn what_is_approved_is_what_this_editor_shows() {
+    let bench = Bench::new(Profile::neovim_0_11(), planned()).await;
+    for allowed in ["textDocument/publishDiagnostics", "window/logMessage", "window/showMessage"] {
+        bench.editor.allow(allowed);
+    }
+    bench.editor.open(FILE, "markdown", PLAN);
+    bench.was_read().await;
+    let other = bench.documents.begin("Neovim 0.11.4", Arc::new(Elsewhere));
+    let path = WorkspacePath::new(FILE).unwrap();
+    let text = Arc::from(format!("{PLAN}\nMore.\n"));
+    bench.documents.tell(other, DocumentEvent::Opened { path: path.clone(), version: 1, text });
+    bench.editor.command("planwright.approve", json!([])).await.unwrap();
+    let said = bench.editor.expect("window/showMessage").await;
+    assert!(said["message"].as_str().unwrap().contains("says something else"), "{said}");
+    assert!(bench.approvals().is_empty());
+    // The same text is no other one.
+    bench.documents.tell(other, DocumentEvent::Opened { path, version: 2, text: Arc::from(PLAN) });
+    bench.editor.command("planwright.approve", json!([])).await.unwrap();
+    bench.port.acts(1).await;
+    assert_eq!(bench.approvals(), ["r1-9f2c81d04a7e"]);
 }
