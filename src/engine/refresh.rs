@@ -124,6 +124,10 @@ impl Owner {
     pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
         for path in paths {
             self.watched.remove(path);
+            // Closed: nobody carries spots there, and the next to open it begins with what the engine says then.
+            if self.world.documents.newest(path).is_none() {
+                self.world.documents.watch(path, &[]);
+            }
         }
         for id in self.order.clone() {
             let Some(case) = self.cases.get_mut(&id) else { continue };

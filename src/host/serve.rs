@@ -144,23 +144,26 @@ async fn connection(
     let mut sessions = Sessions::new(documents, client, queue.clone());
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
     let mut entry = Entry::new(roll, pid);
-    // What it has open comes first, and is taken in before there is an engine.
-    let first = loop {
-        match lines.next().await? {
-            Some(ToHost::Tell { session, event }) => {
-                entry.has_documents();
-                sessions.tell(session, event);
+    let listening = async {
+        // What it has open comes first, and is taken in before there is an engine.
+        let first = loop {
+            match lines.next().await? {
+                Some(ToHost::Tell { session, event }) => {
+                    entry.has_documents();
+                    sessions.tell(session, event);
+                }
+                Some(other) => break other,
+                None => return Ok(()),
             }
-            Some(other) => break other,
-            None => return Ok(()),
-        }
+        };
+        entry.has_told();
+        let Ok(engine) = engine.wait_for(Option::is_some).await.map(|engine| engine.clone()) else { return Ok(()) };
+        let Some(engine) = engine else { return Ok(()) };
+        listen(lines, first, &engine, (sessions, entry), queue, owed).await
     };
-    entry.has_told();
-    let Ok(engine) = engine.wait_for(Option::is_some).await.map(|engine| engine.clone()) else { return Ok(()) };
-    let Some(engine) = engine else { return Ok(()) };
     // Both ends of the connection end together: a client that has gone, or does not read and is given up.
     tokio::select! {
-        done = listen(lines, first, &engine, (sessions, entry), queue, owed) => done,
+        done = listening => done,
         done = write(to, waiting) => done,
     }
 }

@@ -124,6 +124,7 @@ async fn accepted_and_closed_unsaved_is_pending_again() {
     hands.act(accept(Target::All)).await;
     hands.documents.close(&at());
     hands.until_rows("one→1 Open pending; three→3 Open pending").await;
+    assert!(hands.documents.watched(&at()).is_empty(), "nothing of it is kept for an editor that has gone");
     hands.act(accept(Target::All)).await;
     assert_eq!(hands.text(), LIST.replace("one", "1").replace("three", "3"));
     hands.until(|seen| seen.task.is_over()).await;
