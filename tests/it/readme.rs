@@ -159,6 +159,20 @@ fn gone(page: &str) -> Vec<&str> {
     ours.filter(|path| path.ends_with(".rs") && !repository().join(path).exists()).collect()
 }
 
+/// Files that a page links to and that do not exist.
+fn dead(page: &str) -> Vec<&str> {
+    let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let files = targets.filter(|target| !target.contains("://") && !target.starts_with('#'));
+    files.filter(|file| !repository().join(file).exists()).collect()
+}
+
+/// Commands of the server that an editor's file binds and that do not exist.
+fn unbound(text: &str) -> Vec<&str> {
+    let named = text.split("lsp-workspace-command planwright.").skip(1);
+    let names = named.filter_map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next());
+    names.filter(|name| !planwright::actions::ACTIONS.iter().any(|row| row.lsp == Some(*name))).collect()
+}
+
 /// The first recorded line that was not said in its place.
 fn missing<'a>(recorded: &[&'a str], said: &str) -> Option<&'a str> {
     let mut said = said.lines();
@@ -201,6 +215,22 @@ fn the_files_it_names_exist() {
     let page = readme();
     assert_eq!(gone(&page), Vec::<&str>::new());
     assert!(page.contains("`tests/it/"), "it names no test");
+    assert_eq!(dead(&page), Vec::<&str>::new());
+    assert!(page.contains("](editors/pictures/"), "it shows no editor");
+}
+
+#[test]
+fn what_editors_are_given_is_sound() {
+    let read = |name: &str| std::fs::read_to_string(repository().join("editors").join(name)).unwrap();
+    for name in ["helix/languages.toml", "helix/config.toml"] {
+        let text = read(name);
+        assert!(text.parse::<toml::Table>().is_ok(), "{name}");
+        assert_eq!(unbound(&text), Vec::<&str>::new(), "{name}");
+    }
+    assert!(read("helix/config.toml").contains("lsp-workspace-command planwright.accept"));
+    // The commands by which the extension is built are those that `tests/all` runs.
+    let script = std::fs::read_to_string(repository().join("tests/all")).unwrap();
+    assert!(script.contains("npm ci") && script.contains("npm run --silent package"));
 }
 
 #[test]
@@ -270,6 +300,12 @@ fn each_rule_sees_what_it_is_for() {
 
     let paths = "see `tests/it/readme.rs`, `tests/it/no.rs` and `src/no/such.rs`";
     assert_eq!(gone(paths), ["tests/it/no.rs", "src/no/such.rs"]);
+
+    assert_eq!(dead("[a](README.md) ![b](no.svg) [c](https://x.y/z) [d](#e)"), ["no.svg"]);
+    assert_eq!(
+        unbound("\":lsp-workspace-command planwright.accept \\\"x\\\"\" :lsp-workspace-command planwright.acept"),
+        ["acept"]
+    );
 
     let said = "task ab12 is open\nrename: done\nnext: planwright run ab12 r2-0123456789ab\n";
     assert_eq!(missing(&["task k3xf is open", "…", "next: planwright run k3xf r2-ba9876543210"], said), None);

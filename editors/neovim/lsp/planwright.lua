@@ -12,5 +12,11 @@ return {
   init_options = { glue = true, goalInput = true },
   handlers = glue.handlers,
   commands = glue.commands,
+  -- Hunks are drawn at their places; marked as diagnostics too they would be hard to read. What is wrong in a plan is more
+  -- than information, and is marked.
+  on_attach = function(client)
+    local marked = { severity = { min = vim.diagnostic.severity.WARN } }
+    vim.diagnostic.config({ underline = marked, signs = marked }, vim.lsp.diagnostic.get_namespace(client.id))
+  end,
   on_exit = glue.on_exit,
 }

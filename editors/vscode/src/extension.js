@@ -8,6 +8,7 @@ const { LanguageClient, State } = require('vscode-languageclient/node');
 const { Asks } = require('./asks');
 const { Hunks } = require('./hunks');
 const { Keys } = require('./keys');
+const { Pages } = require('./pages');
 const { Tasks } = require('./tasks');
 const { progress } = require('./progress');
 const words = require('./words');
@@ -47,8 +48,9 @@ async function activate(context) {
     const keys = new Keys(context.secrets);
     const asks = new Asks();
     const hunks = new Hunks();
+    const pages = new Pages();
     const tasks = new Tasks();
-    context.subscriptions.push(asks, hunks, tasks);
+    context.subscriptions.push(asks, hunks, pages, tasks);
 
     const start = async () => {
         client = await make(keys);
@@ -64,7 +66,10 @@ async function activate(context) {
         });
         client.onNotification('planwright/ask', (said) => asks.update(said));
         client.onNotification('planwright/hunks', (said) => hunks.update(said));
-        client.onNotification('planwright/tasks', (said) => tasks.update(said));
+        client.onNotification('planwright/tasks', (said) => {
+            tasks.update(said);
+            pages.changed();
+        });
         try {
             await client.start();
         } catch (error) {

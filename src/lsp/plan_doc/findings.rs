@@ -66,12 +66,15 @@ pub struct Mend {
     pub of: Option<Problem>,
 }
 
-/// Mends of the problems at a range, and all of the document's at once where there are several.
-pub fn mends(problems: &[Problem], at: &Range<usize>) -> Vec<Mend> {
-    let touches = |range: &Range<usize>| range.start <= at.end && at.start <= range.end;
-    let mut out: Vec<Mend> = problems
-        .iter()
-        .filter(|problem| touches(&problem.range))
+/// Mends of the problems on the lines of a range, those under it first, and all of the document's at once where there
+/// are several. The whole line counts: an editor shows a problem there, and asks at wherever the cursor happens to be.
+pub fn mends(problems: &[Problem], text: &str, at: &Range<usize>) -> Vec<Mend> {
+    let on = lines_of(text, at);
+    let touches = |range: &Range<usize>, at: &Range<usize>| range.start <= at.end && at.start <= range.end;
+    let mut here: Vec<&Problem> = problems.iter().filter(|problem| touches(&problem.range, &on)).collect();
+    here.sort_by_key(|problem| !touches(&problem.range, at));
+    let mut out: Vec<Mend> = here
+        .into_iter()
         .filter_map(|problem| {
             let fix = problem.fix.as_ref()?;
             Some(Mend { title: fix.title.clone(), edits: fix.edits.clone(), of: Some(problem.clone()) })
@@ -90,4 +93,11 @@ pub fn mends(problems: &[Problem], at: &Range<usize>) -> Vec<Mend> {
         out.push(Mend { title: format!("mend all {fixes} problems that have a fix"), edits: ordered, of: None });
     }
     out
+}
+
+/// The lines that a range touches, without the end of the last one.
+fn lines_of(text: &str, at: &Range<usize>) -> Range<usize> {
+    let before = text.get(..at.start).and_then(|before| before.rfind('\n'));
+    let after = text.get(at.end..).and_then(|after| after.find('\n'));
+    before.map_or(0, |end| end + 1)..after.map_or(text.len(), |length| at.end + length)
 }

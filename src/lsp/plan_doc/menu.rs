@@ -15,7 +15,7 @@ pub async fn actions(session: &Session, path: &WorkspacePath, range: Range, aske
     let Some(reading) = session.plans().read(session, path).await else { return vec![] };
     let Some(ruler) = reading.ruler(session) else { return vec![] };
     let (moment, at, facts) = (reading.moment(), ruler.bytes(range), session.facts());
-    let mends = findings::mends(&findings::problems(&moment), &at);
+    let mends = findings::mends(&findings::problems(&moment), moment.text, &at);
     let mut out: Vec<CodeAction> = mends.iter().map(|mend| ruler.mend(mend, facts)).collect();
     if let Some(written) = findings::right_approval(&moment, &at) {
         out.push(ruler.act(&written, facts));

@@ -279,6 +279,10 @@ pub fn at_task(desk: &Desk, dossier: &Dossier) -> Vec<Offer> {
             offers.push(whole("openPlan", "open the plan"));
         }
         TaskState::Planning | TaskState::Running | TaskState::Verifying | TaskState::Delayed { .. } => {
+            // Approved, and nobody has said that it may begin.
+            if dossier.state == TaskState::Running && dossier.task.steps.iter().all(|step| step.attempts == 0) {
+                offers.push(whole("run", "run the plan"));
+            }
             offers.push(whole("openPlan", "open the plan"));
             offers.push(whole("resume", "go on where a process ended"));
             offers.push(whole("pause", "pause"));

@@ -10,7 +10,7 @@ vim.ui.select = function(items, options, choose)
   T.offered = titles
   for n, title in ipairs(titles) do
     if T.want and title:find(T.want, 1, true) then
-      T.chosen = title
+      T.chosen, T.chose = title, vim.uv.hrtime()
       choose(items[n], n)
       return
     end

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 pub enum Setup {
     /// `editors/neovim/stock.lua`, word for word.
     Stock,
-    /// The plugin in `editors/neovim`.
+    /// The plugin in `editors/neovim`, by the README's line.
     Plugin,
 }
 
@@ -70,12 +70,7 @@ impl Neovim {
         // In the foreground, so that it ends with the test.
         let mut server = tmux(&terminal);
         server.args(["-f", "/dev/null", "-D"]).current_dir(&project.root).stdin(Stdio::null());
-        for (name, value) in inside.get_envs() {
-            match value {
-                Some(value) => server.env(name, value),
-                None => server.env_remove(name),
-            };
-        }
+        same_environment(&mut server, &inside);
         let child = server.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").spawn().unwrap();
         let editor = Neovim { program, child, folder, asked: AtomicUsize::new(0) };
         until("tmux listens", || terminal.exists());
@@ -85,7 +80,11 @@ impl Neovim {
         let size = [columns.to_string(), lines.to_string()];
         let mut start = tmux(&terminal);
         start.args(["new-session", "-d", "-x", &size[0], "-y", &size[1], &shell_words::join(words)]);
+        // The path of what runs inside is that of the client which asks for it, not the server's.
+        same_environment(&mut start, &inside);
         assert!(start.current_dir(&project.root).status().unwrap().success());
+        // In the foreground it would stay without a session.
+        assert!(tmux(&terminal).args(["set-option", "-g", "exit-empty", "on"]).status().unwrap().success());
         until("Neovim listens", || editor.folder.path().join("socket").exists());
         Some(editor)
     }
@@ -94,7 +93,7 @@ impl Neovim {
     #[track_caller]
     pub fn screen(&self) -> String {
         let mut capture = tmux(&self.folder.path().join("terminal"));
-        let said = capture.args(["capture-pane", "-p", "-e"]).output().unwrap();
+        let said = capture.args(["capture-pane", "-p", "-e", "-N"]).output().unwrap();
         assert!(said.status.success(), "{said:?}");
         String::from_utf8(said.stdout).unwrap()
     }
@@ -171,6 +170,12 @@ impl Neovim {
     #[track_caller]
     pub fn act(&self, at: &str, title: &str) {
         self.until(&format!("T.at([==[{at}]==])"));
+        self.act_here(title);
+    }
+
+    /// The same where the cursor is, or for what is selected.
+    #[track_caller]
+    pub fn act_here(&self, title: &str) {
         let mut asked = false;
         let done = in_time(|| {
             if !asked {
@@ -187,7 +192,7 @@ impl Neovim {
             }
             said == "done"
         });
-        assert!(done, "no action `{title}` at `{at}`\n{}", self.state());
+        assert!(done, "no action `{title}`\n{}", self.state());
     }
 
     /// The text of a buffer, by the end of its file's name.
@@ -240,7 +245,7 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
     let init = folder.join("init.lua");
     let text = match setup {
         Setup::Stock => std::fs::read_to_string(editors.join("stock.lua")).unwrap(),
-        Setup::Plugin => format!("vim.opt.runtimepath:prepend([==[{}]==])\n", editors.display()),
+        Setup::Plugin => readme_lines(),
     };
     std::fs::write(&init, text).unwrap();
     let command = project.command(&[]);
@@ -248,18 +253,33 @@ pub fn prepared(program: &Path, project: &Project, setup: Setup, folder: &Path) 
     let found = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([binary].into_iter().chain(std::env::split_paths(&found))).unwrap();
     let mut editor = Command::new(program);
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => editor.env(name, value),
-            None => editor.env_remove(name),
-        };
-    }
+    same_environment(&mut editor, &command);
     editor.current_dir(&project.root).env("PATH", path);
     at_home(&mut editor, folder);
     editor.args(["--clean", "--cmd"]);
     editor.arg(format!("luafile {}", repository().join("tests/it/neovim/driver.lua").display()));
     editor.arg("-u").arg(init);
     editor
+}
+
+/// What the README tells people to write, with this clone in the place of theirs.
+fn readme_lines() -> String {
+    let page = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    let (_, block) = page.split_once("```lua\n").unwrap();
+    let (lines, _) = block.split_once("```").unwrap();
+    let ours = lines.replace("/path/to/planwright", repository().to_str().unwrap());
+    assert_ne!(ours, lines, "it names another path");
+    ours
+}
+
+/// Gives a command what another would get of variables.
+pub fn same_environment(command: &mut Command, as_in: &Command) {
+    for (name, value) in as_in.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
 }
 
 /// A tmux that has nothing to do with the user's.

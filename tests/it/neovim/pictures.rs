@@ -3,13 +3,13 @@
 use super::FILE;
 use super::driver::{Neovim, Setup};
 use super::svg::picture;
+use crate::support::in_time;
 use crate::support::model::{Modelled, finish};
 use crate::support::source::repository;
-use crate::support::until;
 use planwright::testing::script::{Script, Turn};
 use serde_json::{Value, json};
 
-const SIZE: (usize, usize) = (100, 34);
+const SIZE: (usize, usize) = (100, 30);
 
 const CLIENT: &str = "//! Talks to the server.
 
@@ -74,14 +74,16 @@ fn script() -> Script {
 /// Waits until the screen shows each of these, and keeps it.
 #[track_caller]
 fn keep(editor: &Neovim, name: &str, means: &str, parts: &[&str]) {
+    editor.lua("vim.api.nvim_echo({ { '' } }, false, {})");
     let plain = || {
         let screen = editor.screen();
         regex::Regex::new("\u{1b}\\[[0-9;:]*m").unwrap().replace_all(&screen, "").into_owned()
     };
-    until(&format!("{name}: {parts:?}"), || {
+    let shown = in_time(|| {
         let screen = plain();
         parts.iter().all(|part| screen.contains(part))
     });
+    assert!(shown, "{name} does not show {parts:?}:\n{}", plain());
     let file = repository().join("editors/pictures").join(name);
     std::fs::write(file, picture(&editor.screen(), SIZE.0, means)).unwrap();
 }
@@ -95,31 +97,45 @@ fn the_job_in_pictures() {
     let Some(editor) = Neovim::shown(&work, Setup::Plugin, FILE, SIZE) else { return };
     editor.lua(
         "vim.o.laststatus = 2
-         vim.o.statusline = ' %f %m%=%{v:lua.require\"planwright\".status()} '
+         vim.o.statusline = [[ %t %m%=%{v:lua.require'planwright'.status()} ]]
          vim.o.signcolumn = 'yes'
          vim.o.number = true
+         vim.o.termguicolors = true
          vim.o.ruler, vim.o.showcmd = false, false",
     );
     editor.until("#T.servers() == 1");
     editor.act("// agent:", "Agent: plan this comment");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
     editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
+    keep(
+        &editor,
+        "page.svg",
+        "A task's page in Neovim, with the plan to approve",
+        &["awaiting approval", "cost: 1 step"],
+    );
     editor.ex("Planwright openPlan");
     editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), '.plan.md')");
     editor.until("T.at('- edit:')");
-    editor.typed(&["A", "x", "Escape"]);
+    editor.typed(&["w", "c", "w", "e", "i", "d", "t", "Escape"]);
     editor.until("#T.diagnostics('.plan.md') > 0");
     editor.lua("vim.diagnostic.config({ virtual_lines = { current_line = true } })");
-    keep(&editor, "plan.svg", "A plan in Neovim, with a problem under the line that has it", &["## Steps"]);
+    keep(&editor, "plan.svg", "A plan in Neovim, with a problem under the line that has it", &["was `edit` meant?"]);
     editor.typed(&["u"]);
+    editor.until("T.text('.plan.md'):find('- edit:', 1, true) ~= nil");
     editor.lua("vim.diagnostic.config({ virtual_lines = false })");
-    editor.until("#T.diagnostics('.plan.md') == 0 or not vim.bo.modified");
     editor.ex("Planwright approve");
     editor.edit(FILE);
     editor.until("#T.drawn() > 8");
+    editor.until("T.at('/// A connection')");
+    editor.typed(&["z", "t"]);
     editor.until("T.at('Client { base')");
-    keep(&editor, "hunks.svg", "Hunks in Neovim, at the places where they would go", &["tries.max(1)", "self.tries"]);
-    editor.typed(&["ga"]);
+    keep(
+        &editor,
+        "hunks.svg",
+        "Hunks in Neovim, at the places where they would go",
+        &["tries.max(1)", "1..self.tries"],
+    );
+    editor.typed(&["g", "a"]);
     editor.until(&format!("T.text('{FILE}'):find('tries.max', 1, true) ~= nil"));
     keep(&editor, "accepted.svg", "One hunk accepted, not saved yet", &["accepted, not saved"]);
     editor.leave("qa!");

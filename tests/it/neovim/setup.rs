@@ -32,12 +32,7 @@ fn a_commit_message_starts_nothing() {
         work.write(FILE, "pub fn other() {}\n");
         let mut git = Command::new("git");
         git.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-a"]).current_dir(&work.root);
-        for (name, value) in editor.get_envs() {
-            match value {
-                Some(value) => git.env(name, value),
-                None => git.env_remove(name),
-            };
-        }
+        driver::same_environment(&mut git, &editor);
         let said = git.env("GIT_EDITOR", shell_words::join(words)).stdin(Stdio::null()).output().unwrap();
         assert!(!said.status.success(), "the commit was left");
         let seen = || std::fs::read_to_string(home.path().join("seen")).unwrap_or_else(|_| panic!("{said:?}"));

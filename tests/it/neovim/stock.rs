@@ -1,7 +1,13 @@
 //! The job with nothing but the ten lines of `editors/neovim/stock.lua`.
 
 use super::driver::{Neovim, Setup};
-use super::{FILE, LIB, work};
+use super::{FILE, LIB, proposed, script, work};
+use crate::support::model::{Modelled, plan, planned};
+use planwright::testing::script::Script;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 #[test]
 fn from_a_comment_to_the_disk() {
@@ -61,4 +67,101 @@ fn from_a_comment_to_the_disk() {
     // Nothing holds the editor back, and nothing was asked.
     assert_eq!(editor.lua("return T.prompts"), serde_json::json!([]), "{}", editor.state());
     editor.leave("qa");
+}
+
+#[test]
+fn the_page_opens_before_the_model_has_answered() {
+    // The plan does not come while this is set.
+    let held = Arc::new(AtomicBool::new(true));
+    let (hold, answers) = (Arc::clone(&held), script());
+    let script = Script::by(move |request, _| {
+        let (turn, _) = answers.answer(request);
+        let waits = || hold.load(Ordering::SeqCst);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while waits() && Instant::now() < deadline {
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        turn
+    });
+    let work = Modelled::new(&[(FILE, LIB)], script);
+    let Some(editor) = Neovim::start(&work, Setup::Stock, FILE) else { return };
+    editor.until("#T.servers() == 1");
+    editor.lua(
+        "vim.api.nvim_create_autocmd('BufReadPost', { pattern = '*/task.md', once = true,
+             callback = function() T.opened = vim.uv.hrtime() end })",
+    );
+    editor.act("// agent:", "Agent: plan this comment");
+    editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
+    editor.until("T.text('task.md'):find('planning', 1, true) ~= nil");
+    assert!(editor.text("task.md").contains("name things by what they are"), "{}", editor.state());
+    held.store(false, Ordering::SeqCst);
+    editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
+    let took = editor.lua("return (T.opened - T.chose) / 1e6");
+    println!("the page opened after {took} ms");
+    editor.leave("qa");
+}
+
+#[test]
+fn a_gate_is_decided_by_an_action() {
+    let mut plan = plan(&["src/**"], &["absent: `no such text`, in `src`"], &[("raise", FILE)], &[]);
+    plan["steps"][0]["kind"] = json!("run");
+    plan["steps"][0]["command"] = json!("sed -i s/One/Uno/ src/lib.rs");
+    let work = Modelled::new(&[(FILE, LIB)], Script::by(move |_, _| planned(&plan)));
+    let Some(editor) = Neovim::start(&work, Setup::Stock, FILE) else { return };
+    editor.until("#T.servers() == 1");
+    editor.act("// agent:", "Agent: plan this comment");
+    editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
+    editor.act("#", "Agent: approve r");
+
+    // It waits, says so on its page, and in no other way.
+    editor.until("vim.iter(T.diagnostics('task.md')):any(function(line) return line:find('gate', 1, true) ~= nil end)");
+    let raised =
+        format!("vim.iter(T.hunks('{FILE}')):any(function(h) return h.message:find('Uno', 1, true) ~= nil end)");
+    assert!(!editor.is(&raised), "nothing ran without an answer");
+    assert_eq!(editor.lua("return T.prompts"), json!([]));
+    editor.act("#", "Agent: allow `sed");
+    editor.edit(FILE);
+    editor.until(&raised);
+    assert!(work.timeline(&work.only_task()).contains("allowed by"), "the answer is on record");
+    assert_eq!(work.read(FILE), LIB);
+    editor.leave("qa");
+}
+
+#[test]
+fn a_goal_for_a_selection_is_written_on_a_page() {
+    let work = work();
+    let Some(editor) = Neovim::start(&work, Setup::Stock, FILE) else { return };
+    editor.until("#T.servers() == 1");
+    editor.until("T.at('/// Two')");
+    editor.keys("Vj");
+    editor.act_here("Agent: plan change");
+    editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'goal.md')");
+    let first = LIB.lines().position(|line| line == "/// Two.").unwrap() + 1;
+    assert!(editor.text("goal.md").contains(&format!("at: {FILE}:{first}-{}", first + 1)), "{}", editor.state());
+    editor.keys("GoRaise them<Esc>");
+    editor.ex("write");
+    editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'task.md')");
+    assert!(editor.text("task.md").contains("Raise them"), "{}", editor.state());
+    editor.until("T.text('task.md'):find('awaiting approval', 1, true) ~= nil");
+    editor.leave("qa");
+}
+
+#[test]
+fn a_mend_is_offered_anywhere_on_its_line() {
+    let (work, task) = proposed();
+    let Some(editor) = Neovim::start(&work, Setup::Stock, FILE) else { return };
+    editor.until("#T.servers() == 1");
+    editor.lua(&format!("T.command('openPlan', {{ task = '{task}' }})"));
+    editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), '.plan.md')");
+    let sound = editor.text(".plan.md");
+    for key in ["0", "$"] {
+        editor.until("T.at('- edit:')");
+        editor.keys("0wcweidt<Esc>");
+        editor.until("#T.diagnostics('.plan.md') > 0");
+        editor.until("T.at('- eidt:')");
+        editor.keys(key);
+        editor.act_here("edit");
+        editor.until_text(".plan.md", &sound);
+    }
+    editor.leave("qa!");
 }

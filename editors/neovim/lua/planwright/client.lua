@@ -33,11 +33,12 @@ function M.act(name, arguments, buffer)
     return
   end
   local params = { command = 'planwright.' .. name, arguments = arguments or {} }
+  -- Of no buffer: Neovim then tells of what was typed in any of them first, and with 0 of nothing (seen in 0.11.4).
   client:request('workspace/executeCommand', params, function(err)
     if err then
       M.say(err.message, vim.log.levels.ERROR)
     end
-  end, buffer or 0)
+  end)
 end
 
 --- Where the cursor, or a range of lines, is: the fields by which commands name a place. Empty in a file that is not

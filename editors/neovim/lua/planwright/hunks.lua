@@ -78,6 +78,18 @@ local function rows(hunk, count)
   return math.min(first, count), math.min(past, count)
 end
 
+--- Marks rows in the sign column, each by itself: one mark for all would also be seen at the row past the last.
+---@param buffer integer
+---@param first integer
+---@param past integer
+---@param text string
+local function sign(buffer, first, past, text)
+  for row = first, math.max(past, first + 1) - 1 do
+    local options = { strict = false, sign_text = text, sign_hl_group = 'PlanwrightSign' }
+    vim.api.nvim_buf_set_extmark(buffer, marks, row, 0, options)
+  end
+end
+
 --- Draws one hunk; gives its mark.
 ---@param buffer integer
 ---@param hunk planwright.Hunk
@@ -86,11 +98,10 @@ local function draw(buffer, hunk)
   local first, past = rows(hunk, count)
   if not is_open(hunk) then
     -- Accepted and not saved, or touched by hand: said at the end of its line, nothing drawn over the text.
+    sign(buffer, first, past, hunk.state:find('accepted', 1, true) and '✓' or '!')
     return vim.api.nvim_buf_set_extmark(buffer, marks, math.min(first, count - 1), 0, {
       end_row = math.max(past, first),
       strict = false,
-      sign_text = hunk.state:find('accepted', 1, true) and '✓' or '!',
-      sign_hl_group = 'PlanwrightSign',
       virt_text = { { ('%s %s'):format(hunk.id, hunk.state), 'PlanwrightNote' } },
     })
   end
@@ -100,16 +111,16 @@ local function draw(buffer, hunk)
     local spaces = (' '):rep(vim.bo[buffer].tabstop)
     virtual[#virtual + 1] = { { line == '' and ' ' or (line:gsub('\t', spaces)), 'PlanwrightNew' } }
   end
-  local options = { strict = false, virt_lines = virtual, sign_hl_group = 'PlanwrightSign' }
+  local options = { strict = false, virt_lines = virtual }
   if past > first then
     options.end_row, options.end_col, options.hl_group, options.hl_eol = past, 0, 'PlanwrightOld', true
-    options.sign_text = #virtual > 1 and '~' or '-'
+    sign(buffer, first, past, #virtual > 1 and '~' or '-')
     -- Virtual lines belong below the last old line, and a mark draws them at its first.
     vim.api.nvim_buf_set_extmark(buffer, marks, past - 1, 0, { virt_lines = virtual })
     options.virt_lines = nil
     return vim.api.nvim_buf_set_extmark(buffer, marks, first, 0, options)
   end
-  options.sign_text = '+'
+  sign(buffer, math.max(first - 1, 0), first, '+')
   if first == 0 then
     options.virt_lines_above = true
     return vim.api.nvim_buf_set_extmark(buffer, marks, 0, 0, options)

@@ -18,7 +18,7 @@ fn check(text: &str) -> String {
             problem.message
         )
     });
-    let mends = mends(&problems, &(at..at));
+    let mends = mends(&problems, &text, &(at..at));
     let mends = mends.iter().map(|mend| format!("  {}: {}", mend.title, shown(&text, &mend.edits)));
     said.chain(mends).collect::<Vec<_>>().join("\n")
 }
@@ -34,6 +34,18 @@ fn a_mend_is_an_edit_at_the_finding() {
     Error unknown-after "polcy": no step is called `polcy`; name a step of this plan, or write `none`
       write `policy`: [polcy]→"policy"
     "#);
+}
+
+#[test]
+fn a_mend_is_offered_anywhere_on_the_line_and_not_on_the_next() {
+    let at =
+        |text: &str| check(&PLAN.replacen("after: policy", "after: polcy", 1).replacen(text, &format!("{text}$0"), 1));
+    let mend = "write `policy`";
+    assert!(at("- after:").contains(mend) && at("- after: polcy").contains(mend), "{}", at("- after:"));
+    assert!(!at("- after: polcy\n").contains(mend), "{}", at("- after: polcy\n"));
+    let line = PLAN.lines().position(|line| line.contains("after: policy")).unwrap();
+    let before = PLAN.lines().nth(line - 1).unwrap();
+    assert!(!at(before).contains(mend), "{}", at(before));
 }
 
 #[test]
