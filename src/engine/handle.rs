@@ -109,12 +109,7 @@ impl EngineHandle {
     ///
     /// # Errors
     /// As for [`Self::act`].
-    pub async fn act_in(
-        &self,
-        session: Option<SessionId>,
-        actor: Actor,
-        action: Action,
-    ) -> Result<Reply, Refusal> {
+    pub async fn act_in(&self, session: Option<SessionId>, actor: Actor, action: Action) -> Result<Reply, Refusal> {
         let gone = || Refusal {
             kind: RefusalKind::Gone,
             message: "the engine has ended".to_owned(),

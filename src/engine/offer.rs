@@ -60,8 +60,8 @@ impl Owner {
             let _asker_gone = answer.send(Err(missing(id)));
             return;
         };
-        let editor = open_page(&world, &case.task)
-            .and_then(|path| Some((world.documents.editor(&path, session)?.1, path)));
+        let editor =
+            open_page(&world, &case.task).and_then(|path| Some((world.documents.editor(&path, session)?.1, path)));
         let Some((editor, path)) = editor else {
             let result = replace(&world, &case.task, &from, &text).await;
             self.rewritten(id, result, then, answer).await;

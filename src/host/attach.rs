@@ -122,7 +122,18 @@ impl Attached {
         let told = seat.documents.as_ref().filter(|_| seat.follows);
         let telling = told.map(|documents| tell(documents.as_ref(), seat.session, messages.clone()));
         let next_id = AtomicU64::new(1);
-        Self { holder, messages, waiting, next_id, session: seat.session, updates, gone, desk, _telling: telling, tasks }
+        Self {
+            holder,
+            messages,
+            waiting,
+            next_id,
+            session: seat.session,
+            updates,
+            gone,
+            desk,
+            _telling: telling,
+            tasks,
+        }
     }
 
     /// Who the host is.

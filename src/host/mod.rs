@@ -34,8 +34,8 @@ pub use crate::engine::Update;
 use crate::ports::{Documents, SessionId};
 use attach::{NotAttached, PATIENCE};
 use lock::Lock;
-use roll::Roll;
 use process::State;
+use roll::Roll;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -330,7 +330,9 @@ pub async fn end_holder(state: &StateDir) -> Result<Option<(Holder, usize)>, Ref
     })?;
     let children = process::kill_children(&holder);
     let began = Instant::now();
-    while self::holder(state).is_some_and(|now| (now.pid, now.started, now.since) == (holder.pid, holder.started, holder.since)) {
+    while self::holder(state)
+        .is_some_and(|now| (now.pid, now.started, now.since) == (holder.pid, holder.started, holder.since))
+    {
         if began.elapsed() > PATIENCE {
             return Err(held(&holder));
         }

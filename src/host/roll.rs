@@ -35,7 +35,11 @@ impl Roll {
     pub(super) fn call(mut lock: Lock, own: Holder) -> io::Result<Self> {
         lock.note(&own)?;
         let missing = own.editors.iter().copied().filter(|(pid, _)| *pid != std::process::id()).collect();
-        Ok(Self { noted: Mutex::new((lock, Holder { editors: Vec::new(), ..own })), missing: watch::Sender::new(missing), closed: AtomicBool::new(false) })
+        Ok(Self {
+            noted: Mutex::new((lock, Holder { editors: Vec::new(), ..own })),
+            missing: watch::Sender::new(missing),
+            closed: AtomicBool::new(false),
+        })
     }
 
     fn noted(&self) -> MutexGuard<'_, (Lock, Holder)> {

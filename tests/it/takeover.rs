@@ -33,9 +33,7 @@ fn killed_in_a_decision(by_owner: bool) {
     let document = format!("file://{}", project.path("src/lib.rs").display());
     let open = json!({"uri": document, "languageId": "rust", "version": 1, "text": SHOP});
     owner.notify("textDocument/didOpen", json!({"textDocument": open}));
-    let change = |version: i32, text: &str| {
-        json!({"textDocument": {"uri": document, "version": version}, "contentChanges": [{"text": text}]})
-    };
+    let change = |version: i32, text: &str| json!({"textDocument": {"uri": document, "version": version}, "contentChanges": [{"text": text}]});
     owner.notify("textDocument/didChange", change(2, &format!("{SHOP}// typed\n")));
     until("the host knows who has documents", || note()["editors"][0][0] == owner.child.id());
     let mut other = Server::ready(&project);
