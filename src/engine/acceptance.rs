@@ -44,7 +44,8 @@ pub(super) async fn advance(owner: &mut Owner, id: &TaskId) -> Result<bool, Stor
         let over = task.step(step).is_some_and(|run| run.state.is_over());
         over || matches!(readiness, Readiness::BeyondApproval) || waits_for_review(readiness, &task, &board)
     });
-    if !done_or_later || task.document != Document::Same || case.live.contains_key(&Work::Review) {
+    let decides = case.live.contains_key(&Work::Review) || owner.waiting.get(id).is_some_and(|queue| !queue.is_empty());
+    if !done_or_later || task.document != Document::Same || decides {
         return Ok(false);
     }
     match &task.acceptance.state {

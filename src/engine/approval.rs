@@ -76,13 +76,14 @@ pub(super) async fn approve(
         baselines,
         actor,
     };
+    // With the approval in one append: a comment that is left behind would ask again.
+    let comment = match owner.cases.get(id) {
+        Some(case) => super::comment::removal(&world, case).await.map_err(broken)?,
+        None => None,
+    };
     owner.end_replaced(id, &plan);
-    owner.append(id, vec![event], Durability::Disk).await.map_err(broken)?;
-    if let Some(case) = owner.cases.get(id)
-        && let Some(proposed) = super::comment::removal(&world, case).await.map_err(broken)?
-    {
-        owner.append(id, vec![proposed], Durability::Process).await.map_err(broken)?;
-    }
+    let events = std::iter::once(event).chain(comment).collect();
+    owner.append(id, events, Durability::Disk).await.map_err(broken)?;
     owner.advance(id).await;
     let scope = upto.map(|step| format!(" up to {step}")).unwrap_or_default();
     Ok(Reply { task: id.clone(), message: format!("{revision} approved{scope}") })

@@ -15,7 +15,7 @@ use crate::ports::StoreFault;
 use std::ops::Range;
 
 /// Whose hunk it is. No step can be called so: a step's id is one word.
-const AUTHOR: &str = "the goal";
+pub(super) const AUTHOR: &str = "the goal";
 
 /// The proposal of its removal, if one is due.
 ///

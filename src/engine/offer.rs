@@ -9,7 +9,7 @@ use super::buffered;
 use super::input::Input;
 use super::opening;
 use super::owner::Owner;
-use super::page::{page_name, replace};
+use super::page::{beside, page_name, replace};
 use super::world::World;
 use crate::domain::change::{Entry, file_change};
 use crate::domain::ids::*;
@@ -29,8 +29,8 @@ pub(super) type Answer = oneshot::Sender<Result<Reply, Refusal>>;
 pub enum Then {
     /// A question was answered, by this person.
     Answered(Actor),
-    /// The offered revision was taken.
-    Taken,
+    /// This offered revision was taken.
+    Taken(RevisionRef),
 }
 
 /// A plan document on its way to another text.
@@ -51,6 +51,12 @@ pub(super) fn open_page(world: &World, task: &Task) -> Option<WorkspacePath> {
     world.documents.newest(&path).map(|_| path)
 }
 
+/// Nobody can undo a text on disk: what a person wrote into it since the revision was made is kept beside.
+async fn keep_former(world: &World, task: &Task, from: &str, revision: &RevisionRef) -> Result<(), Refusal> {
+    let kept = world.workspace.write_page(&task.id, &beside(revision), from).await;
+    kept.map(|_| ()).map_err(|refusal| refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor"))
+}
+
 impl Owner {
     /// Gives the document another text: on disk, or by the editor that has it open; nobody else waits for that one.
     pub(super) async fn rewrite(&mut self, id: &TaskId, rewrite: Rewrite, then: Then, answer: Answer) {
@@ -63,7 +69,14 @@ impl Owner {
         let editor =
             open_page(&world, &case.task).and_then(|path| Some((world.documents.editor(&path, session)?.1, path)));
         let Some((editor, path)) = editor else {
-            let result = replace(&world, &case.task, &from, &text).await;
+            let result = match &then {
+                Then::Taken(revision) => keep_former(&world, &case.task, &from, revision).await,
+                Then::Answered(_) => Ok(()),
+            };
+            let result = match result {
+                Ok(()) => replace(&world, &case.task, &from, &text).await,
+                Err(refusal) => Err(refusal),
+            };
             self.rewritten(id, result, then, answer).await;
             return;
         };
@@ -86,7 +99,7 @@ impl Owner {
         let result = match (result, then) {
             (Err(refusal), _) => Err(refusal),
             (Ok(()), Then::Answered(actor)) => opening::answered(self, id, actor).await,
-            (Ok(()), Then::Taken) => {
+            (Ok(()), Then::Taken(_)) => {
                 self.read_page(id).await;
                 let next = format!("the document says it now; planwright approve {id} when it is as you want it");
                 Ok(Reply { task: id.clone(), message: next })
@@ -118,7 +131,7 @@ impl Owner {
         if take {
             let label = format!("Agent: take {revision}");
             let rewrite = Rewrite { from: page.text.clone(), text: text.to_string(), label, session };
-            self.rewrite(id, rewrite, Then::Taken, answer).await;
+            self.rewrite(id, rewrite, Then::Taken(revision), answer).await;
             return;
         }
         let ended = Event::OfferEnded { revision: revision.clone(), taken: false, actor: Some(actor) };

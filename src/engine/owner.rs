@@ -217,6 +217,8 @@ impl Owner {
                 self.publish().await;
                 let _asker_gone = answer.send(result);
                 self.next_decision(&task).await;
+                // What waited for the decisions and not for their writing: they may have been refused.
+                self.advance(&task).await;
             }
             Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
             Input::Changed(paths) => self.changed(&paths).await,
@@ -402,7 +404,9 @@ impl Owner {
         match self.cases.get(id).map(|case| case.drive) {
             Some(Drive::Run) => {}
             Some(Drive::Judged) => {
-                self.refresh_hunks(id).await;
+                if !self.refresh_hunks(id).await {
+                    return Ok(false);
+                }
                 return acceptance::advance(self, id).await;
             }
             Some(Drive::Shown | Drive::Planned) | None => return Ok(false),
@@ -418,7 +422,10 @@ impl Owner {
             return Ok(true);
         }
         self.read_page(id).await;
-        self.refresh_hunks(id).await;
+        // Looked at again in a moment: nothing starts on texts in between, and nothing ends as if they were there.
+        if !self.refresh_hunks(id).await {
+            return Ok(false);
+        }
         if self.start_step(id).await? {
             return Ok(true);
         }
@@ -532,7 +539,12 @@ impl Owner {
         tokio::spawn(async move {
             let (result, halt) = match writing.await {
                 Ok(done) => done,
-                Err(error) if error.is_cancelled() => return,
+                // The store failed under the task. An engine that ends takes no more inputs, and the answer is that it
+                // has gone; whoever hears that asks the next one.
+                Err(error) if error.is_cancelled() => {
+                    let message = "the decision is noted, but the store failed before it was carried out";
+                    (Err(refuse(RefusalKind::Broken, message, "planwright doctor; then decide again")), None)
+                }
                 // As with steps: a panic ends this one piece of work (invariant 9). What was in flight is settled by
                 // its hashes when the workspace is opened again.
                 Err(error) => {

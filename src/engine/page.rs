@@ -44,6 +44,11 @@ pub(super) fn page_name(task: &Task) -> String {
     if slug.is_empty() { "task.plan.md".to_owned() } else { format!("{slug}.plan.md") }
 }
 
+/// Where the text is kept that this revision took the place of.
+pub(super) fn beside(revision: &RevisionRef) -> String {
+    format!("log/before-r{}.plan.md", revision.number)
+}
+
 /// A plan text with everything that is known of it.
 pub(super) struct Studied {
     /// What it says.

@@ -1,7 +1,8 @@
 //! Pages of the task folder for people: written when they are asked for, and `task.md` whenever what it says changes.
 //!
-//! Invariant: nothing that a person typed into a page is overwritten: a page that an editor has open is written only
-//! while the editor shows what stands on disk or what we wrote before. A desk with news is shown when the page says
+//! Invariant: nothing that a person typed into a page is lost: what they saved there is kept beside before the page is
+//! made anew, and a page that an editor has open is written only while the editor shows what stands on disk or what we
+//! wrote before. A desk with news is shown when the page says
 //! them, so that whoever is told and looks finds them there; a disk that does not answer holds nobody up for longer
 //! than [`PATIENCE`]. Absent: what a page says (`desk::page`), and the plan document, which is the person's.
 
@@ -13,7 +14,8 @@ use crate::desk::{Desk, Dossier};
 use crate::domain::ids::*;
 use crate::domain::task::standing::TaskState;
 use crate::ports::{Fut, WriteRefusal};
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +30,40 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Puts pages where they belong.
 pub(super) struct Pages {
     world: Arc<World>,
-    /// What this process wrote to each page. One writer at a time.
-    written: Mutex<HashMap<(TaskId, String), HashSet<ContentHash>>>,
+    /// What was written to each page. One writer at a time.
+    written: Mutex<HashMap<(TaskId, String), Written>>,
+}
+
+/// What was written to a page.
+#[derive(Default)]
+struct Written {
+    /// What the process before this one wrote last, if it said so.
+    before: Option<String>,
+    /// What this one wrote or replaced, the newest last.
+    ours: VecDeque<ContentHash>,
+}
+
+/// Texts of a page that are known again. An editor that shows an older one is taken to have changes of its own.
+const KNOWN: usize = 64;
+
+/// Where it is noted what a page was made to say, so that the next process tells it from what a person saved.
+fn noted(name: &str) -> String {
+    format!("log/{name}.written")
+}
+
+impl Written {
+    fn has(&self, text: &str) -> bool {
+        let hash = ContentHash::of(text);
+        self.before.as_deref() == Some(hash.short()) || self.ours.contains(&hash)
+    }
+
+    fn add(&mut self, hash: ContentHash) {
+        self.ours.retain(|known| *known != hash);
+        self.ours.push_back(hash);
+        if self.ours.len() > KNOWN {
+            self.ours.pop_front();
+        }
+    }
 }
 
 impl Pages {
@@ -49,16 +83,33 @@ impl Pages {
         if there.as_deref() == Some(text) {
             return Ok(disk.page_path(task, name));
         }
-        let ours = written.entry((task.clone(), name.to_owned())).or_default();
+        let ours = match written.entry((task.clone(), name.to_owned())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let before = disk.read_page(task, &noted(name)).await.unwrap_or_default();
+                unknown.insert(Written { before, ours: VecDeque::new() })
+            }
+        };
         let open = buffered::page(disk.as_ref(), task, name).and_then(|path| self.world.documents.newest(&path));
         if let Some(open) = open {
             let same = there.as_deref().unwrap_or_default() == &*open.text;
-            if !same && !ours.contains(&ContentHash::of(open.text.as_bytes())) {
+            if !same && !ours.has(&open.text) {
                 return Ok(disk.page_path(task, name));
             }
         }
-        ours.extend(there.map(ContentHash::of));
-        ours.insert(ContentHash::of(text));
+        if let Some(there) = there {
+            let hash = ContentHash::of(&there);
+            if !ours.has(&there) {
+                let beside = format!("log/typed-{}.{name}", hash.short());
+                disk.write_page(task, &beside, &there).await?;
+                tracing::info!(%task, page = name, kept = beside, "a page is made anew; what was saved in it is kept");
+            }
+            ours.add(hash);
+        }
+        let hash = ContentHash::of(text);
+        // First the note: a process that dies in between has its old page kept beside once, and loses nothing.
+        disk.write_page(task, &noted(name), hash.short()).await?;
+        ours.add(hash);
         disk.write_page(task, name, text).await
     }
 

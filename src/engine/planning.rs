@@ -3,7 +3,7 @@
 //! Invariant: what a planner cannot mend within its rounds becomes a draft with its problems; nothing is thrown away,
 //! and nothing of it runs. Absent: the prompts and rounds themselves (`domain::prompt::planner`).
 
-use super::page::{page_name, study};
+use super::page::{beside, page_name, study};
 use super::start;
 use super::steps::ask_model;
 use super::work::{Came, Halt, Run};
@@ -250,9 +250,12 @@ async fn store(
 ) -> Result<Outcome, Halt> {
     let world = run.world.clone();
     let digest = plan::normal(&plan::parse(&text).plan, &super::page::versions(&world)).digest;
+    let former = run.task.offered.clone();
     // Stored before, or by this very attempt before its process died: the same text keeps its name.
     let known = run.task.revisions.iter().rev().find(|known| known.name.digest == digest.short());
-    let revision = match known.map(|known| known.name.clone()) {
+    let known = known.map(|known| known.name.clone());
+    let is_known = known.is_some();
+    let revision = match known {
         Some(known) => known,
         None => {
             // The owner numbers it: a person may have saved another one since this attempt began.
@@ -268,7 +271,13 @@ async fn store(
         }
     };
     match put(run, page.as_deref(), &text, &revision).await {
-        Ok(Put::Written) => {}
+        Ok(Put::Written) => {
+            // A new revision ends an older offer by itself; one that goes back to an old revision does not.
+            if let Some(revision) = former.filter(|former| is_known && *former != revision) {
+                run.append(vec![Event::OfferEnded { revision, taken: false, actor: None }], Durability::Process)
+                    .await?;
+            }
+        }
         // The person's hands are in it; they take what they want of it.
         Ok(Put::Offered) if run.task.offered.as_ref() == Some(&revision) => {}
         Ok(Put::Offered) => {
@@ -298,7 +307,7 @@ enum Put {
 /// Puts a revision in the place of the document. A text there that planning did not start from is kept beside first.
 async fn put(run: &Run, from: Option<&Page>, text: &str, revision: &RevisionRef) -> Result<Put, WriteRefusal> {
     let (workspace, id, name) = (&run.world.workspace, &run.task.id, page_name(&run.task));
-    let beside = format!("log/before-r{}.plan.md", revision.number);
+    let beside = beside(revision);
     let mut refused = None;
     // A save can come in between once; a program that saves all the time is given up on.
     for _ in 0..3 {

@@ -32,22 +32,27 @@ pub(super) fn desk(
     let tasks = order.iter().enumerate().filter_map(|(at, id)| {
         let case = cases.get(id)?;
         // Tasks are listed in the order of opening and stay listed, so each has its place.
-        let known = former.tasks.get(at).filter(|known| still_says(known, case));
-        Some(known.cloned().unwrap_or_else(|| Arc::new(dossier(case, now))))
+        let known = former.tasks.get(at).filter(|known| is_of(known, case));
+        // What is over says the same at any time; the finished tasks of a workspace are many, and the one at work
+        // publishes at each event.
+        if let Some(known) = known.filter(|known| known.task.is_over()) {
+            return Some(known.clone());
+        }
+        let made = dossier(case, now);
+        let same = known.filter(|known| known.state == made.state && known.steps == made.steps);
+        Some(same.cloned().unwrap_or_else(|| Arc::new(made)))
     });
     Desk { place, tasks: tasks.collect() }
 }
 
-/// A task that is over says the same at any time, as long as it is made of the same parts; the finished tasks of a
-/// workspace are many, and the one at work publishes at each event.
-fn still_says(known: &Dossier, case: &Case) -> bool {
+/// Made of the same parts. Whoever follows the desk does nothing for a task of which that is the same value.
+fn is_of(known: &Dossier, case: &Case) -> bool {
     let same_page = match (&known.page, &case.page) {
         (Some(known), Some(page)) => Arc::ptr_eq(known, page),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     };
-    case.task.is_over()
-        && same_page
+    same_page
         && Arc::ptr_eq(&known.task, &case.task)
         && Arc::ptr_eq(&known.hunks, &case.hunks)
         && Arc::ptr_eq(&known.changes, &case.changes)

@@ -15,7 +15,7 @@ use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{self, Plan, outlook, small};
 use crate::domain::prompt::shown::shown;
-use crate::domain::symbols::{Symbol, SymbolKind};
+use crate::domain::symbols::{FileSymbols, Symbol, SymbolKind};
 use crate::domain::task::action::{Place, Refusal, RefusalKind, Which};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
@@ -48,6 +48,8 @@ pub(super) struct Reads {
     walking: tokio::sync::Mutex<()>,
     /// The approved plans of tasks, by digest: they are compared at each keystroke.
     approved: Mutex<HashMap<ContentHash, Arc<Plan>>>,
+    /// The file that was parsed last: a client asks as the cursor moves in it.
+    parsed: Mutex<Option<(Source, Arc<FileSymbols>)>>,
 }
 
 impl Reads {
@@ -58,7 +60,23 @@ impl Reads {
             listing: Mutex::default(),
             walking: tokio::sync::Mutex::default(),
             approved: Mutex::default(),
+            parsed: Mutex::default(),
         }
+    }
+
+    /// The items of a text, parsed beside those who only wait, and once.
+    async fn outline(&self, source: Source) -> Arc<FileSymbols> {
+        let known = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, symbols)) = known.filter(|(known, _)| known.path == source.path && known.text == source.text) {
+            return symbols;
+        }
+        let (syntax, own) = (self.world.syntax.clone(), source.clone());
+        // A parser that panics finds nothing.
+        let nothing = |_| FileSymbols { content: ContentHash::of(&*source.text), symbols: vec![], mentions: vec![] };
+        let symbols = tokio::task::spawn_blocking(move || syntax.outline(&own)).await;
+        let symbols = Arc::new(symbols.unwrap_or_else(nothing));
+        *self.parsed.lock().unwrap_or_else(PoisonError::into_inner) = Some((source, symbols.clone()));
+        symbols
     }
 
     /// Where pages go through.
@@ -258,7 +276,7 @@ impl Reads {
             None => 0..text.len(),
             Some(symbol) => {
                 let name = symbol.split_once('#').map_or(symbol, |(_, name)| name);
-                let outline = self.world.syntax.outline(&Source { path: path.clone(), text: text.clone() });
+                let outline = self.outline(Source { path: path.clone(), text: text.clone() }).await;
                 let found = outline.named(name).find(|found| found.kind != SymbolKind::Impl)?;
                 found.range.clone()
             }
@@ -284,7 +302,7 @@ impl Reads {
         else {
             return nothing;
         };
-        let outline = self.world.syntax.outline(&Source { path: place.path.clone(), text: text.clone() });
+        let outline = self.outline(Source { path: place.path.clone(), text: text.clone() }).await;
         match around(&outline.symbols, &span(&text, first, last)) {
             None => nothing,
             Some(item) => ItemView {

@@ -75,12 +75,13 @@ pub struct Looked {
 }
 
 impl Owner {
-    /// Derives the hunks of a task again, as far as anything may have changed them.
-    pub(super) async fn refresh_hunks(&mut self, id: &TaskId) {
+    /// Derives the hunks of a task again, as far as anything may have changed them. False where git is in the middle of
+    /// changing files: what is shown then is older than the files, and nothing may be begun or ended on its word.
+    pub(super) async fn refresh_hunks(&mut self, id: &TaskId) -> bool {
         let world = self.world.clone();
-        let Some(case) = self.cases.get_mut(id) else { return };
+        let Some(case) = self.cases.get_mut(id) else { return true };
         if case.stale.is_fresh() {
-            return;
+            return true;
         }
         let mut wanted: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>> = BTreeMap::new();
         for change in case.changes.iter() {
@@ -92,13 +93,16 @@ impl Owner {
         };
         let missing: Vec<WorkspacePath> =
             wanted.iter().filter(|(path, changes)| !known(path, changes)).map(|(path, _)| path.clone()).collect();
-        // The first look is better than none.
-        if !missing.is_empty() && !case.looked.is_empty() && world.disk.moving().await {
+        let moving = !missing.is_empty() && world.disk.moving().await;
+        if moving {
             self.look_again();
-            return;
         }
-        let Some(case) = self.cases.get_mut(id) else { return };
-        case.stale = Stale::default();
+        let Some(case) = self.cases.get_mut(id) else { return true };
+        // The first look is better than none, and not the last.
+        if moving && !case.looked.is_empty() {
+            return false;
+        }
+        case.stale = if moving { Stale::all() } else { Stale::default() };
         case.looked.retain(|path, _| wanted.contains_key(path));
         for path in missing {
             let changes = wanted.remove(&path).unwrap_or_default();
@@ -112,7 +116,10 @@ impl Owner {
             let in_force = looked.changes.first().filter(|_| case.proposed.contains(path));
             hunks.extend(looked.hunks.iter().filter(|hunk| stays(hunk, in_force)).cloned());
         }
-        case.hunks = Arc::new(hunks);
+        if *case.hunks != hunks {
+            case.hunks = Arc::new(hunks);
+        }
+        !moving
     }
 
     /// Whether some task has hunks in one of these files.
@@ -122,13 +129,7 @@ impl Owner {
 
     /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
     pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
-        for path in paths {
-            self.watched.remove(path);
-            // Closed: nobody carries spots there, and the next to open it begins with what the engine says then.
-            if self.world.documents.newest(path).is_none() {
-                self.world.documents.watch(path, &[]);
-            }
-        }
+        paths.iter().for_each(|path| self.unwatch(path));
         for id in self.order.clone() {
             let Some(case) = self.cases.get_mut(&id) else { continue };
             let own: Vec<WorkspacePath> =
@@ -162,7 +163,8 @@ impl Owner {
     /// Has the documents carry the spots of what is proposed for them.
     pub(super) fn watch_documents(&mut self) {
         let open: BTreeSet<WorkspacePath> = self.world.documents.paths().into_iter().collect();
-        self.watched.retain(|path, _| open.contains(path));
+        let closed: Vec<WorkspacePath> = self.watched.keys().filter(|path| !open.contains(*path)).cloned().collect();
+        closed.iter().for_each(|path| self.unwatch(path));
         for path in open {
             let of_tasks = self.order.iter().filter_map(|id| self.cases.get(id)).filter(|case| !case.task.is_over());
             let changes: Vec<Arc<FileChange>> =
@@ -171,6 +173,14 @@ impl Owner {
                 self.world.documents.watch(&path, &changes);
                 self.watched.insert(path, changes);
             }
+        }
+    }
+
+    /// What a document carries is told to it anew, if it is still open; a closed one carries nothing.
+    fn unwatch(&mut self, path: &WorkspacePath) {
+        let documents = &self.world.documents;
+        if self.watched.remove(path).is_some() && documents.newest(path).is_none() {
+            documents.watch(path, &[]);
         }
     }
 

@@ -92,9 +92,10 @@ impl Sight {
         self.hunks.iter().map(|seen| seen.standing.clone()).collect()
     }
 
-    /// What a file that cannot be read is seen as: its hunks are touched, or made by its absence.
+    /// What a file that cannot be read is seen as: its hunks are touched. That nothing can be read is no proof that a
+    /// file which was to go has gone.
     pub(super) fn of_nothing(change: &FileChange) -> Sight {
-        let seen = |standing| Seen { standing, on_disk: true };
+        let seen = |standing| Seen { standing: HunkStanding { state: HunkState::Touched, ..standing }, on_disk: false };
         let hunks = spot::derive(change, &Entry::Absent).into_iter().map(seen).collect();
         Sight { current: Entry::Absent, disk: Entry::Absent, open: None, hunks }
     }
@@ -103,5 +104,24 @@ impl Sight {
     pub(super) fn disk_has(&self, change: &FileChange, hunk: &Hunk) -> bool {
         let found = spot::derive(change, &self.disk).into_iter().find(|standing| standing.id == hunk.id);
         found.is_some_and(|standing| standing.state == HunkState::Accepted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a broken path is to fail its test")]
+    use super::*;
+    use crate::domain::change::file_change;
+    use crate::domain::ids::StepId;
+
+    #[test]
+    fn a_file_that_cannot_be_read_has_not_gone() {
+        let there = Entry::File { text: "a\n".into(), mode: 0o644 };
+        for (before, after) in [(&there, &Entry::Absent), (&Entry::Absent, &there)] {
+            let path = WorkspacePath::new("a.txt").unwrap();
+            let seen = Sight::of_nothing(&file_change(path, before, after, &StepId::new("it"), None)).hunks;
+            let said: Vec<_> = seen.iter().map(|seen| (seen.standing.state, seen.on_disk)).collect();
+            assert_eq!(said, [(HunkState::Touched, false)]);
+        }
     }
 }

@@ -4,12 +4,15 @@
 //! not compile is not approved, and stays with its document. Absent: what such a plan says (`domain::plan::small`).
 
 use super::actions::missing;
+use super::case::Drive;
 use super::opening::{Begun, begin, check_place};
 use super::owner::Owner;
 use super::{approval, start};
+use crate::domain::ids::TaskId;
 use crate::domain::plan::{render, small};
 use crate::domain::task::action::*;
 use crate::domain::task::decide::refuse;
+use crate::domain::task::state::Course;
 
 /// Makes the change of one item a task that runs.
 ///
@@ -50,8 +53,9 @@ async fn begin_and_run(
     reason: &str,
 ) -> Result<Reply, Refusal> {
     let id = match begin(owner, &actor, goal, Some(document), reason).await? {
-        Begun::Known(reply) => return Ok(reply),
-        Begun::New(id) => id,
+        // A process may have died between the steps of this one act; whoever repeats it means all of them.
+        Begun::Known(reply) if is_begun(owner, &reply.task) => return Ok(reply),
+        Begun::Known(Reply { task, .. }) | Begun::New(task) => task,
     };
     let Some(page) = owner.cases.get(&id).and_then(|case| case.page.clone()) else { return Err(missing(&id)) };
     let task = Which::Task(id.clone());
@@ -60,6 +64,14 @@ async fn begin_and_run(
     }
     owner.simple(&id, actor, &Action::Run { task }).await?;
     Ok(Reply { message: format!("task {id} runs"), task: id })
+}
+
+/// It was approved, and runs here or was held by a person since.
+fn is_begun(owner: &Owner, id: &TaskId) -> bool {
+    owner.cases.get(id).is_some_and(|case| {
+        let held = matches!(case.task.course, Course::Paused { .. });
+        case.task.approval.is_some() && (held || case.drive == Drive::Run)
+    })
 }
 
 /// Both need a model; a task that could only stand still is not made.

@@ -18,7 +18,7 @@ use crate::ports::{DocumentEvent, Documents, SessionId};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -45,6 +45,8 @@ pub struct Session {
     commands: Memory,
     /// Changes of texts so far.
     typed: AtomicU64,
+    /// Orders to this editor that are under way.
+    orders: Arc<AtomicUsize>,
     plans: Plans,
 }
 
@@ -66,6 +68,15 @@ pub struct Acts {
     pub for_work: bool,
 }
 
+/// See [`Session::ordered`].
+pub(super) struct Ordered(Arc<AtomicUsize>);
+
+impl Drop for Ordered {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Session {
     pub(super) fn new(wire: tower_lsp::Client, said: Arc<OnceLock<Value>>, ground: Arc<dyn Ground>) -> Arc<Self> {
         let facts = Arc::new(OnceLock::new());
@@ -85,6 +96,7 @@ impl Session {
             views: Views::default(),
             commands: Memory::default(),
             typed: AtomicU64::default(),
+            orders: Arc::default(),
             plans: Plans::default(),
         })
     }
@@ -241,17 +253,39 @@ impl Session {
     /// Takes in what happened to a document of this session. Synchronous: to be called before anything is awaited.
     pub fn tell(&self, event: DocumentEvent) {
         let Some(id) = self.id() else { return };
-        if !is_written_by_us(event.path()) {
-            match event {
-                DocumentEvent::Changed { .. } => {
-                    self.typed.fetch_add(1, Ordering::Relaxed);
-                    self.acted();
-                }
-                DocumentEvent::Saved { .. } => self.acted(),
-                DocumentEvent::Opened { .. } | DocumentEvent::Closed { .. } => {}
-            }
-        }
+        let path = event.path().clone();
+        let (changed, saved) = match event {
+            DocumentEvent::Changed { .. } => (true, false),
+            DocumentEvent::Saved { .. } => (false, true),
+            DocumentEvent::Opened { .. } | DocumentEvent::Closed { .. } => (false, false),
+        };
         self.documents.tell(id, event);
+        if is_written_by_us(&path) {
+            return;
+        }
+        if changed {
+            self.typed.fetch_add(1, Ordering::Relaxed);
+        }
+        // The first act counts; after it nothing is read for the next.
+        if saved || (changed && !self.acts.borrow().acted && !self.is_of_another(id, &path)) {
+            self.acted();
+        }
+    }
+
+    /// The change is not the user's: an edit of ours is on its way, or the editor loaded what another program wrote.
+    fn is_of_another(&self, id: SessionId, path: &WorkspacePath) -> bool {
+        let on_disk = || {
+            let document = self.documents.of(id, path)?;
+            let file = self.root()?.join(path.as_str());
+            Some(std::fs::read(file).ok()? == document.text.as_bytes())
+        };
+        self.orders.load(Ordering::Acquire) > 0 || on_disk().unwrap_or(false)
+    }
+
+    /// An order is being carried out here, as long as this value lives.
+    pub(super) fn ordered(&self) -> Ordered {
+        self.orders.fetch_add(1, Ordering::AcqRel);
+        Ordered(self.orders.clone())
     }
 
     /// The client opens a document under this URI. Its path, if it belongs to the workspace.

@@ -259,6 +259,27 @@ async fn a_task_goes_on_after_an_act_in_a_session_that_lived() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_the_editor_loads_is_no_act_and_what_is_typed_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = Arc::new(TestPort::default());
+    port.show(with(interrupted()));
+    let documents = Arc::new(crate::workspace::Buffers::default());
+    let ground = TestGround::with_port(folder.path(), documents, port.clone());
+    let editor = Editor::start(Profile::neovim_0_11(), folder.path(), Arc::new(Shared(ground))).await;
+    editor.allow("window/logMessage");
+    editor.allow_views();
+    let file = folder.path().join("a.txt");
+    std::fs::write(&file, "one\n").unwrap();
+    editor.open("a.txt", "plaintext", "one\n");
+    std::fs::write(&file, "one two\n").unwrap();
+    editor.replace("a.txt", 3..3, " two");
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(port.acted(), []);
+    editor.replace("a.txt", 0..3, "1");
+    assert_eq!(port.acts(1).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_act_waits_until_the_session_has_lived() {
     let bench = Bench::new();
     bench.port.show(with(interrupted()));

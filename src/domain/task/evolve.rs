@@ -3,7 +3,7 @@
 //! Invariant: total; every event of every release changes a state or leaves it, and never fails. Absent: any
 //! judgement whether the event was right; that was decided before it was appended.
 
-use super::event::{Event, HandSet, Intent, Outcome, Recorded, Settlement};
+use super::event::{Author, Event, HandSet, Intent, Outcome, Recorded, Settlement};
 use super::state::*;
 use crate::domain::ids::*;
 use crate::domain::task::event::Ask;
@@ -61,18 +61,23 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
     count_time(task, event, *at);
     match event {
         Event::Opened { .. } => {}
-        Event::Revised { revision, text, author, reason, errors } => task.revisions.push(Revision {
-            name: revision.clone(),
-            text: text.clone(),
-            author: author.clone(),
-            reason: reason.clone(),
-            errors: *errors,
-            at: *at,
-        }),
+        Event::Revised { revision, text, author, reason, errors } => {
+            // What the agent offered before is out of date once it has made another plan, and not while it tries.
+            if !matches!(author, Author::Person(_)) {
+                task.offered = None;
+            }
+            task.revisions.push(Revision {
+                name: revision.clone(),
+                text: text.clone(),
+                author: author.clone(),
+                reason: reason.clone(),
+                errors: *errors,
+                at: *at,
+            });
+        }
         Event::PlanAsked { words, from, .. } => {
             task.asked = Some(PlanRequest { words: words.clone(), from: *from, seq: *seq });
             task.planning.state = ProgressState::Idle;
-            task.offered = None;
         }
         Event::Approved { revision, digest, text, upto, steps, baselines, actor } => {
             approved(task, steps);

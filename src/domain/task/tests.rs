@@ -463,3 +463,13 @@ fn a_permission_holds_for_its_approval_and_one_given_once_for_one_intent() {
     permission(GateAnswer::AllowForPlan, vec![], (true, true));
     permission(GateAnswer::AllowForPlan, vec![approved()], (false, false));
 }
+
+#[test]
+fn events_of_older_releases_are_read_and_those_of_newer_ones_called_so() {
+    let body = Event::Restored.to_json().unwrap();
+    for version in 1..=Event::VERSION {
+        assert_eq!(Event::from_json(version, &body), Ok(Event::Restored));
+    }
+    let newer = Event::from_json(Event::VERSION + 1, r#"{"kind":"of a later release"}"#);
+    assert!(newer.unwrap_err().contains("newer than this planwright"));
+}

@@ -4,13 +4,14 @@
 //! against is in the journal, so that going through the step again decides the same. Absent: judging by checks.
 
 use super::Setting;
-use crate::domain::change::{Entry, FileChange, Flag, Proposal, Stats, enforce, formatting, hunks};
+use crate::domain::change::{Entry, FileChange, Flag, Proposal, Stats, accept, enforce, formatting, hunks};
 use crate::domain::ids::*;
 use crate::domain::plan::{Measure, Step};
 use crate::domain::policy::paths;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Event, Intent};
 use crate::engine::case::{self, Merged};
+use crate::engine::comment;
 use crate::engine::work::{Came, Halt, Run};
 use crate::ports::Source;
 use serde::{Deserialize, Serialize};
@@ -194,17 +195,44 @@ fn flag_measures(change: &mut FileChange) {
     }
 }
 
-/// The change set with this proposal in force.
-fn together(merged: &Merged, proposal: &Proposal) -> Vec<FileChange> {
+/// A path as it is without the task's steps, and with them.
+struct Changed {
+    path: WorkspacePath,
+    before: Entry,
+    after: Entry,
+}
+
+/// What the steps change together with this proposal in force. The comment that asked for the task goes with it, but no
+/// step removes it: it counts for none.
+fn together(merged: &Merged, proposal: &Proposal) -> Vec<Changed> {
     let mut changes = merged.changes();
     for file in &proposal.files {
         changes.insert(file.path.clone(), file.clone());
     }
-    changes.into_values().collect()
+    changes.into_values().map(of_steps).filter(|changed| changed.before != changed.after).collect()
+}
+
+fn of_steps(change: FileChange) -> Changed {
+    let asked: Vec<HunkId> = change
+        .hunks
+        .iter()
+        .filter(|hunk| hunk.author.as_str() == comment::AUTHOR)
+        .map(|hunk| hunk.id.clone())
+        .collect();
+    // A change's own hunks always fit the text it was made from.
+    let before = accept::plan_write(&change, &change.before, &asked).unwrap_or_else(|_| change.before.clone());
+    Changed { path: change.path, before, after: change.after }
+}
+
+fn count(together: &[Changed]) -> Stats {
+    together.iter().fold(Stats::default(), |mut sum, changed| {
+        sum += Stats::of(&changed.before, &changed.after);
+        sum
+    })
 }
 
 /// The `enforce` items of the contract that the change set breaks.
-fn contract(run: &Run, setting: &Setting, together: &[FileChange]) -> Vec<String> {
+fn contract(run: &Run, setting: &Setting, together: &[Changed]) -> Vec<String> {
     let outline = |path: &WorkspacePath, entry: &Entry| {
         run.world.syntax.outline(&Source { path: path.clone(), text: Arc::from(entry.text()) })
     };
@@ -225,8 +253,8 @@ fn contract(run: &Run, setting: &Setting, together: &[FileChange]) -> Vec<String
 }
 
 /// A stop rule asks once for each amount that passes it.
-async fn stop_rules(run: &mut Run, setting: &Setting, together: &[FileChange], tokens: u64) -> Result<(), Fault> {
-    let lines = Stats::of_all(together).lines();
+async fn stop_rules(run: &mut Run, setting: &Setting, together: &[Changed], tokens: u64) -> Result<(), Fault> {
+    let lines = count(together).lines();
     for rule in &setting.plan.plan().contract.stop {
         let (count, what) = match rule.measure {
             Measure::Files => (u64::try_from(together.len()).unwrap_or(u64::MAX), "files"),

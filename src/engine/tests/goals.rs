@@ -45,6 +45,7 @@ impl Model for NoModel {
 
 struct House {
     workspace: MemoryWorkspace,
+    store: MemoryStore,
     running: Running,
 }
 
@@ -74,8 +75,9 @@ impl House {
         for (path, text) in FILES {
             index.update(&at(path), Some(text));
         }
+        let store = MemoryStore::new();
         let world = World {
-            store: Arc::new(MemoryStore::new()),
+            store: Arc::new(store.clone()),
             workspace: disk(workspace.clone()),
             disk: disk(workspace.clone()),
             documents: Arc::new(Buffers::default()),
@@ -86,7 +88,7 @@ impl House {
             limits: Limits::default(),
             remarks: Vec::new(),
         };
-        House { workspace, running: start(Arc::new(world)).await.unwrap() }
+        House { workspace, store, running: start(Arc::new(world)).await.unwrap() }
     }
 
     async fn act(&self, action: Action) -> Result<Reply, Refusal> {
@@ -176,6 +178,19 @@ async fn a_change_of_one_item_is_planned_approved_and_run_by_one_act_without_a_p
     use crate::ports::Workspace;
     let page = page.read_page(&reply.task, "task.md").await.unwrap().unwrap();
     assert!(page.contains("awaiting review") && page.contains("1 pending"), "the last state is written: {page}");
+}
+
+#[tokio::test]
+async fn a_change_that_was_cut_short_is_gone_on_with_when_it_is_asked_for_again() {
+    let house = House::new(Some(sums())).await;
+    let wish = Action::Small { goal: goal("copy first", Some(("src/lib.rs", 3))), focus: Some("sum".to_owned()) };
+    // Opened, and its plan; not its approval.
+    house.store.stop_after(2);
+    assert_eq!(house.act(wish.clone()).await.unwrap_err().kind, RefusalKind::Broken);
+    house.store.stop_after(u64::MAX);
+    let reply = house.act(wish).await.unwrap();
+    let task = house.until("at review", |task| task.state == TaskState::AwaitingReview).await;
+    assert_eq!(task.task.id, reply.task);
 }
 
 #[tokio::test]
@@ -289,11 +304,13 @@ async fn the_comment_that_asked_goes_as_a_hunk_of_its_own() {
     // Any line will do: what counts is that it stands where it was read.
     let comment = Comment { line: 7, text: "    pub open: bool,\n".to_owned() };
     let goal = Goal { comment: Some(comment), ..goal("Call it total", Some(("src/lib.rs", 7))) };
-    let document = "# Call it total\n\nIt.\n\n## Contract\n\n- scope: `src/**`\n- accept: absent: `no such text`, in `src`\n\n## Steps\n\n### it: Rename it\n\n- transform: rename `sum` to `total`\n";
+    let document = "# Call it total\n\nIt.\n\n## Contract\n\n- scope: `src/**`\n- accept: absent: `no such text`, in `src`\n- enforce: lines at most 4\n\n## Steps\n\n### it: Rename it\n\n- transform: rename `sum` to `total`\n";
     let reply = house.act(Action::Plan { goal, document: Some(document.to_owned()) }).await.unwrap();
     let task = || Which::Task(reply.task.clone());
     let revision = house.running.handle.desk().tasks[0].page.as_ref().unwrap().revision.clone();
+    let appends = house.store.appends();
     house.act(Action::Approve { task: task(), revision, upto: None }).await.unwrap();
+    assert_eq!(house.store.appends(), appends + 1, "no process can die between the approval and the comment");
     let hunks = |desk: &Desk| {
         let shown = desk.tasks[0]
             .hunks

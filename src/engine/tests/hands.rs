@@ -44,9 +44,9 @@ pub(super) fn plan(steps: &[(&str, &str)]) -> String {
 pub(super) struct Hands {
     pub(super) workspace: MemoryWorkspace,
     pub(super) documents: MemoryDocuments,
-    arena: MemoryArena,
+    pub(super) arena: MemoryArena,
     model: MemoryModel,
-    store: MemoryStore,
+    pub(super) store: MemoryStore,
     running: Option<Running>,
 }
 

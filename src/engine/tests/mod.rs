@@ -7,5 +7,6 @@ mod lapsed;
 mod mortal;
 mod offers;
 mod open;
+mod pages;
 mod scene;
 mod twin;

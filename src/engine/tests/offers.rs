@@ -4,6 +4,7 @@ use super::hands::{Hands, RAISE, plan, silent};
 use crate::desk::Dossier;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::task::action::*;
+use crate::ports::Workspace;
 use crate::testing::script::{Script, Turn};
 use serde_json::json;
 
@@ -121,4 +122,25 @@ async fn typing_in_a_plan_stores_nothing_until_somebody_acts() {
     let seen = hands.seen();
     assert_eq!(seen.task.revisions.len(), 2);
     assert!(said(&seen).contains("Step rai\n"));
+}
+
+#[tokio::test]
+async fn what_was_written_into_the_document_since_is_kept_beside_it() {
+    let offer = Offer::new().await;
+    let task = offer.hands.seen().task.id.clone();
+    offer.hands.workspace.write_page(&task, offer.page.file_name(), &offer.typed).await.unwrap();
+    offer.hands.documents.close(&offer.page);
+    offer.decide(true).await;
+    assert!(offer.on_disk().contains("Raise it all"));
+    assert_eq!(offer.hands.workspace.page(&task, "log/before-r2.plan.md"), Some(offer.typed));
+}
+
+#[tokio::test]
+async fn an_offer_stands_until_there_is_another_plan() {
+    let offer = Offer::new().await;
+    let wanted = offer.offered();
+    offer.hands.act(Action::Pause { task: Which::TheOnlyOne }).await;
+    // It is asked for, and not made while the task is paused.
+    offer.hands.act(Action::Revise { task: Which::TheOnlyOne, words: "better still".to_owned() }).await;
+    assert_eq!(offer.offered(), wanted);
 }

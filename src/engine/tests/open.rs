@@ -7,7 +7,10 @@ use crate::domain::ids::{HunkId, WorkspacePath};
 use crate::domain::task::action::*;
 use crate::domain::task::event::Ending;
 use crate::domain::task::standing::TaskState;
+use crate::domain::task::state::ProgressState;
+use crate::testing::memory_arena::Answer;
 use crate::testing::memory_documents::Manner;
+use std::time::Duration;
 
 /// One hunk at the head of the list and one at its end, in one file.
 async fn two() -> Hands {
@@ -249,6 +252,9 @@ async fn documents_carry_the_spots_of_what_is_proposed_for_them() {
     let watched = hands.documents.watched(&at());
     assert_eq!((watched.len(), seen.changes.len()), (1, 1));
     assert!(std::sync::Arc::ptr_eq(&watched[0], &seen.changes[0]));
+    hands.documents.close(&at());
+    hands.act(Action::Pause { task: Which::TheOnlyOne }).await;
+    assert!(hands.documents.watched(&at()).is_empty(), "a closed one carries none");
 }
 
 #[tokio::test]
@@ -297,4 +303,67 @@ async fn a_keystroke_costs_a_look_at_one_file_of_many() {
     hands.until(|seen| seen.hunks.iter().any(|hunk| hunk.state == HunkState::Touched)).await;
     let reads = hands.workspace.take_reads();
     assert!(!reads.is_empty() && reads.iter().all(|path| path == &paths[7]), "{reads:?}");
+}
+
+#[tokio::test]
+async fn a_task_does_not_end_on_texts_that_git_is_taking_away() {
+    let hands = two().await;
+    let seen = hands.run(None, reviewable).await;
+    let all = ids(&seen);
+    // The checks of what was kept run while git brings another state of the files.
+    let disk = hands.workspace.clone();
+    hands.arena.on("tools/accept", move |_, _| {
+        disk.set_moving(true);
+        disk.change_behind(&at(), file(LIST));
+        Ok(Answer::exit(0, "fine\n"))
+    });
+    hands.act(accept(Target::Hunks(vec![all[0].clone()]))).await;
+    hands.act(reject(Target::Hunks(vec![all[1].clone()]))).await;
+    let judged = |seen: &Dossier| matches!(seen.task.acceptance.state, ProgressState::Done { .. });
+    let seen = hands.until(|seen| judged(seen) && seen.task.acceptance.attempts == 2).await;
+    assert!(!seen.task.is_over(), "{:?}", seen.state);
+    hands.workspace.set_moving(false);
+    hands.until_rows("one→1 Open pending; three→3 Open").await;
+    assert!(!hands.seen().task.is_over());
+}
+
+#[tokio::test]
+async fn a_decision_that_waits_for_another_is_carried_out_before_the_task_ends() {
+    let hands = two().await;
+    let seen = hands.run(None, reviewable).await;
+    let all = ids(&seen);
+    let (taken, back) = tokio::join!(
+        hands.ask(accept(Target::Hunks(all.clone()))),
+        hands.ask(undo(Target::Hunks(vec![all[0].clone()])))
+    );
+    assert!(taken.is_ok() && back.is_ok(), "{taken:?} {back:?}");
+    assert_eq!(hands.text(), LIST.replace("three", "3"));
+    let seen = hands.seen();
+    assert_eq!((rows(&seen).as_str(), seen.task.is_over()), ("one→1 Open pending; three→3 Accepted", false));
+    // One that is refused leaves nothing behind it.
+    let (taken, again) = tokio::join!(
+        hands.ask(accept(Target::Hunks(vec![all[0].clone()]))),
+        hands.ask(accept(Target::Hunks(vec![HunkId::new("gone")])))
+    );
+    assert!(taken.is_ok() && again.is_err(), "{taken:?} {again:?}");
+    hands.until(|seen| seen.task.is_over()).await;
+}
+
+#[tokio::test]
+async fn a_decision_under_which_the_store_fails_is_answered() {
+    let hands = opened().await;
+    let page = hands.seen().page.clone().unwrap();
+    let path = WorkspacePath::new(page.path.strip_prefix("/workspace").unwrap().to_str().unwrap()).unwrap();
+    hands.documents.show(&path, &page.text.replace("Step raise", "Another step"));
+    hands.act(Action::Pause { task: Which::TheOnlyOne }).await;
+    hands.documents.behave([Manner::Silent]);
+    let asked = tokio::spawn(hands.asking(accept(Target::All)));
+    hands.until(|seen| seen.task.in_flight().next().is_some()).await;
+    hands.documents.show(&path, &page.text);
+    hands.store.stop_after(hands.store.event_count());
+    // Whoever acts next reads the document, and that it says again what was approved is to be noted.
+    let resumed = hands.ask(Action::Resume { task: Which::TheOnlyOne }).await;
+    assert!(resumed.is_err());
+    let answer = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap().unwrap();
+    assert_eq!(answer.unwrap_err().kind, RefusalKind::Broken);
 }

@@ -83,6 +83,7 @@ impl Editor for SessionEditor {
                 return Err(EditorFault::NotOpen(path));
             };
             let heard = self.heard(session.documents(), id);
+            let _until_it_is_done = session.ordered();
             let mut flight = self.flight.lock().await;
             let wire = OfSession(Arc::downgrade(&session));
             let documents = session.documents().clone();

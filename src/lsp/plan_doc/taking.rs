@@ -5,6 +5,7 @@
 
 use super::Reading;
 use crate::domain::ids::{HunkId, TaskId, WorkspacePath};
+use crate::domain::task::action::{Action, RefusalKind, Which};
 use crate::lsp::session::Session;
 use crate::ports::EditorOrder;
 
@@ -20,6 +21,9 @@ pub enum NotTaken {
     /// The edit was not made.
     #[error("{0}")]
     Editor(String),
+    /// The engine did not note it.
+    #[error("{0}")]
+    Engine(String),
 }
 
 /// Puts offered changes into the plan document: those that are named, or all. For `planwright.accept` with `plan: true`.
@@ -33,17 +37,33 @@ pub async fn accept_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) 
     let (_, editor) = editor.ok_or_else(|| NotTaken::NotOpen(task.clone()))?;
     let label = format!("take over {}", offer.revision);
     let order = EditorOrder { change: offer.change, put, take: vec![], label, until: None };
-    editor.carry_out(order).await.map_err(|fault| NotTaken::Editor(fault.to_string()))
+    editor.carry_out(order).await.map_err(|fault| NotTaken::Editor(fault.to_string()))?;
+    settle(session, task, &reading.path).await
 }
 
-/// Shows offered changes no more in this session. For `planwright.reject` with `plan: true`.
+/// Shows offered changes no more in this session; the last one ends the offer. For `planwright.reject` with `plan: true`.
 ///
 /// # Errors
 /// A sentence for the person.
 pub async fn decline_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) -> Result<(), NotTaken> {
     let (reading, declined) = offered(session, task, hunks).await?;
     session.plans().decline(session, &reading.path, declined);
-    Ok(())
+    settle(session, task, &reading.path).await
+}
+
+/// Where the person has decided on all of it, the engine is told. A document that says all of it is taken by the engine
+/// itself, which reads it first.
+async fn settle(session: &Session, task: &TaskId, path: &WorkspacePath) -> Result<(), NotTaken> {
+    let Some(reading) = session.plans().read(session, path).await else { return Ok(()) };
+    let waits = reading.dossier.as_ref().is_some_and(|dossier| dossier.offered.is_some());
+    let (true, None, Some(place)) = (waits, reading.offer(session), session.place()) else { return Ok(()) };
+    let action = Action::Offer { task: Which::Task(task.clone()), take: false };
+    match place.port().act(session.actor(), action).await {
+        Ok(_) => Ok(()),
+        // It ended meanwhile.
+        Err(refusal) if refusal.kind == RefusalKind::WrongState => Ok(()),
+        Err(refusal) => Err(NotTaken::Engine(refusal.message)),
+    }
 }
 
 /// The document, and which of its offered changes are meant.

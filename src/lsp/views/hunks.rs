@@ -142,10 +142,12 @@ fn in_document<'a>(
         let covered = body(text.get(start..end).unwrap_or("")).len();
         Range { start: at(start), end: at(start + covered) }
     };
+    // Those are matters of the disk, whoever has the file open; the text says nothing of them.
+    let of_disk = matches!(hunk.kind.as_str(), "delete" | "mode");
     Placed {
         dossier,
         hunk,
-        state: standing.state,
+        state: if of_disk { hunk.state } else { standing.state },
         saved: hunk.state == HunkState::Accepted && hunk.on_disk,
         range,
         touching: standing.touching.clone(),

@@ -93,11 +93,6 @@ pub fn at_hunks(here: &[Placed<'_>], asked: bool) -> Vec<Offer> {
         for placed in here.iter().filter(|placed| placed.is_undecided()) {
             let (task, hunk) = (&placed.dossier.task.id, &placed.hunk.id);
             offers.extend(Offer::new(
-                "reviseHunk",
-                format!("revise hunk {hunk}…"),
-                json!({"task": task, "hunks": [hunk]}),
-            ));
-            offers.extend(Offer::new(
                 "openReview",
                 format!("explain hunk {hunk}"),
                 json!({"task": task, "hunks": [hunk]}),
@@ -111,7 +106,7 @@ pub fn at_hunks(here: &[Placed<'_>], asked: bool) -> Vec<Offer> {
     offers
 }
 
-/// Accept and reject, or where something else stands the two ways out.
+/// Accept and reject; where something else stands, that it stays.
 pub fn decide(placed: &Placed<'_>, first: bool) -> Vec<Offer> {
     let (task, hunk) = (&placed.dossier.task.id, &placed.hunk.id);
     let about = about(placed);
@@ -119,13 +114,9 @@ pub fn decide(placed: &Placed<'_>, first: bool) -> Vec<Offer> {
         Offer::new(command, title, arguments).map(|offer| offer.in_short(short).for_hunk(placed))
     };
     let this = || json!({"task": task, "hunks": [hunk]});
-    let keep = |side: &str| json!({"task": task, "hunks": [hunk], "keep": side});
     let offers = match placed.state {
         HunkState::Touched => {
-            let title = format!("keep mine at hunk {hunk} ({about})");
-            let mine = one("resolve", title.clone(), "keep mine", keep("mine"));
-            let mine = mine.or_else(|| one("reject", title, "keep mine", this()));
-            vec![mine, one("resolve", format!("take theirs at hunk {hunk} ({about})"), "take theirs", keep("theirs"))]
+            vec![one("reject", format!("keep mine at hunk {hunk} ({about})"), "keep mine", this())]
         }
         HunkState::Open | HunkState::Accepted => vec![
             one("accept", format!("accept hunk {hunk} ({about})"), "accept", this())

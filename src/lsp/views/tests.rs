@@ -462,3 +462,18 @@ fn glue_is_told_the_same_truth_and_nothing_twice() {
     assert_eq!(told.hunks(&path, &uri, None, &[]).unwrap()["hunks"].as_array().unwrap().len(), 0);
     assert_eq!(told.hunks(&path, &uri, None, &[]), None);
 }
+
+#[test]
+fn what_only_the_disk_can_show_is_as_the_desk_has_it() {
+    let text = "fn c() {}\n";
+    let run = Entry::File { text: text.into(), mode: 0o755 };
+    for after in [Entry::Absent, run] {
+        let change = change("src/old.rs", &file(text), &after);
+        let accepted = review(&change, &after, &[(0, Decision::Accept)]);
+        let dossier = |hunks| Dossier { hunks: Arc::new(hunks), ..task("k3xf", vec![change.clone()]) };
+        let open = Open::with("src/old.rs", text);
+        assert_eq!(shown(&desk(vec![dossier(accepted)]), &open, "src/old.rs"), "");
+        let pending = review(&change, &file(text), &[]);
+        assert!(shown(&desk(vec![dossier(pending)]), &open, "src/old.rs").contains("(open)"));
+    }
+}

@@ -287,3 +287,37 @@ async fn what_is_approved_is_what_this_editor_shows() {
     bench.port.acts(1).await;
     assert_eq!(bench.approvals(), ["r1-9f2c81d04a7e"]);
 }
+
+#[tokio::test]
+async fn declining_the_last_change_ends_the_offer() {
+    let mut dossier = planned();
+    let new = PLAN.replacen("beside the client", "into the client", 1).replacen("# Make", "# Do make", 1);
+    dossier.offered = Some((revision(2), Arc::from(new.as_str())));
+    let bench = Bench::new(Profile::vscode_1_100(), dossier).await;
+    bench.editor.allow("textDocument/publishDiagnostics");
+    bench.editor.open(FILE, "markdown", PLAN);
+    let uri = bench.editor.uri(FILE);
+    let offered = |params: &Value| {
+        let said = params["diagnostics"].to_string();
+        params["uri"] == uri.as_str() && said.contains("into the client")
+    };
+    bench.editor.expect_where("textDocument/publishDiagnostics", offered).await;
+    let decline = async |piece: &str| {
+        let actions = bench.actions(piece).await;
+        let this = |one: &&Value| one["title"].as_str().unwrap().starts_with("Agent: decline this change");
+        let command = actions.iter().find(this).unwrap()["command"].clone();
+        let params = json!({ "command": command["command"], "arguments": command["arguments"] });
+        bench.editor.request("workspace/executeCommand", params).await.unwrap();
+    };
+    let ended = || bench.port.acted().iter().any(|(_, action)| matches!(action, Action::Offer { take: false, .. }));
+    decline("Put it").await;
+    let gone = |params: &Value| params["uri"] == uri.as_str() && !offered(params);
+    bench.editor.expect_where("textDocument/publishDiagnostics", gone).await;
+    assert!(!ended(), "one change is left");
+    decline("# Make").await;
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !ended() {
+        assert!(tokio::time::Instant::now() < deadline, "{:?}", bench.port.acted());
+        tokio::task::yield_now().await;
+    }
+}
