@@ -4,30 +4,30 @@
 //! Invariant: everything that a run of the program reads from its surroundings is read here, once. Absent: any rule.
 
 mod fresh;
+mod joined;
 mod lsp;
 
 use crate::arena::{self, CopyArena};
 use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
 use crate::clock::SystemClock;
 use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
-use crate::desk::{Desk, Query, Surroundings, View};
-use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
+use crate::desk::Surroundings;
+use crate::domain::task::action::{Actor, Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
-use crate::engine::{self, Buffered, EngineHandle, Limits, Running, Update, World};
-use crate::host::{self, Handle, Port, Seat, StateDir};
+use crate::engine::{self, Buffered, Limits, Running, World};
+use crate::host::{self, Port, Seat, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
 use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
 use crate::workspace::{Buffers, Disk, watch};
 use fresh::Fresh;
+use joined::{Hosted, Joined};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, UNIX_EPOCH};
-use tokio::sync::{broadcast, watch};
+use std::time::UNIX_EPOCH;
 
 /// Runs one command line to its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -89,26 +89,8 @@ async fn serve(parsed: &Parsed, environment: &Environment, io: &mut Terminal) ->
     for said in site.urgent.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         cli::say_warning(io, &said);
     }
-    leave(&running).await;
+    running.leave().await;
     Ok(exit)
-}
-
-/// How long the engine may take to end. A disk that does not answer holds no process: the journal is what counts.
-const ENDING: Duration = Duration::from_secs(10);
-
-/// The engine ends before the process does, so that what is in flight is dropped and not cut.
-async fn leave(hosted: &Hosted) {
-    let (running, handle) = std::mem::take(&mut *hosted.lock().unwrap_or_else(PoisonError::into_inner));
-    if let Some(handle) = &handle {
-        handle.leave().await;
-    }
-    if let Some(running) = running
-        && tokio::time::timeout(ENDING, running.stop()).await.is_err()
-    {
-        tracing::warn!("the engine did not end in time; what it was at is taken up from the journal");
-    }
-    // Last of all, because it frees the lock.
-    drop(handle);
 }
 
 /// Ends a host that does not answer, on the user's word.
@@ -197,181 +179,6 @@ impl Site {
             schemas,
         }
     }
-}
-
-/// A host of this process, or another's, joined again when that one is gone.
-struct Joined {
-    site: Arc<Site>,
-    seat: Seat,
-    handle: Mutex<Handle>,
-    /// One at a time: whoever finds the lock held by this very process would attach to itself.
-    joining: tokio::sync::Mutex<()>,
-    running: Hosted,
-    /// The desks of whichever handle there is, one after the other.
-    desk: watch::Sender<Arc<Desk>>,
-    follower: Mutex<Option<tokio::task::AbortHandle>>,
-    acted: AtomicBool,
-}
-
-/// Shows the newest of these desks. The older of two never comes last, whoever shows them.
-fn show(desks: &watch::Receiver<Arc<Desk>>, to: &watch::Sender<Arc<Desk>>) {
-    to.send_if_modified(|shown| {
-        let newest = desks.borrow().clone();
-        let another = !Arc::ptr_eq(shown, &newest);
-        *shown = newest;
-        another
-    });
-}
-
-impl Joined {
-    async fn join(site: Arc<Site>, seat: Seat, running: Hosted) -> Result<Self, Refusal> {
-        let handle = join(&site, &seat, &running).await?;
-        let joined = Self {
-            site,
-            seat,
-            handle: Mutex::new(handle.clone()),
-            joining: tokio::sync::Mutex::default(),
-            running,
-            desk: watch::Sender::default(),
-            follower: Mutex::default(),
-            acted: AtomicBool::new(false),
-        };
-        joined.follow(&handle);
-        Ok(joined)
-    }
-
-    /// Shows this handle's desks from now on.
-    fn follow(&self, handle: &Handle) {
-        let (mut desks, to) = (handle.desks(), self.desk.clone());
-        show(&desks, &to);
-        let follower = tokio::spawn(async move {
-            while desks.changed().await.is_ok() {
-                show(&desks, &to);
-            }
-        });
-        let former = self.follower.lock().unwrap_or_else(PoisonError::into_inner).replace(follower.abort_handle());
-        if let Some(former) = former {
-            former.abort();
-        }
-    }
-
-    fn handle(&self) -> Handle {
-        self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// So many hosts in a row that leave before they answer are enough.
-const ASKED_AGAIN: u32 = 20;
-
-impl Port for Joined {
-    fn act(&self, actor: Actor, action: Action) -> Fut<'_, Result<Reply, Refusal>> {
-        Box::pin(async move {
-            self.acted.store(true, Ordering::Relaxed);
-            let mut joins = 0;
-            loop {
-                let handle = self.handle();
-                match handle.act(actor.clone(), action.clone()).await {
-                    // The host was a terminal that had its own answer and left, just as it was asked.
-                    Err(refusal)
-                        if refusal.kind == RefusalKind::Gone
-                            && !handle.is_host()
-                            && joins < ASKED_AGAIN
-                            && action.may_be_asked_again() =>
-                    {
-                        joins += 1;
-                        self.rejoin().await?;
-                    }
-                    answer => {
-                        // The follower may be a moment late; whoever acted looks now.
-                        show(&handle.desks(), &self.desk);
-                        return answer;
-                    }
-                }
-            }
-        })
-    }
-
-    fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
-        Box::pin(async move {
-            let mut joins = 0;
-            let view = loop {
-                let handle = self.handle();
-                match handle.ask(query.clone()).await {
-                    // Once something was asked for, the loss of the host is news: what it did must be taken up again.
-                    Err(refusal)
-                        if refusal.kind == RefusalKind::Gone
-                            && !handle.is_host()
-                            && joins < ASKED_AGAIN
-                            && !self.acted.load(Ordering::Relaxed) =>
-                    {
-                        joins += 1;
-                        self.rejoin().await?;
-                    }
-                    answer => break answer?,
-                }
-            };
-            match view {
-                View::Surroundings(found) => Ok(View::Surroundings(with_probe(found, &self.site).await)),
-                view => Ok(view),
-            }
-        })
-    }
-
-    fn desks(&self) -> watch::Receiver<Arc<Desk>> {
-        self.desk.subscribe()
-    }
-
-    fn updates(&self) -> broadcast::Receiver<Update> {
-        self.handle().updates()
-    }
-
-    fn is_host(&self) -> bool {
-        self.handle().is_host()
-    }
-
-    fn lost(&self) -> Fut<'_, ()> {
-        let handle = self.handle();
-        Box::pin(async move { handle.lost().await })
-    }
-
-    fn rejoin(&self) -> Fut<'_, Result<(), Refusal>> {
-        Box::pin(async move {
-            let _one_at_a_time = self.joining.lock().await;
-            if self.is_host() {
-                // Somebody else saw the loss too, and was quicker.
-                return Ok(());
-            }
-            let handle = join(&self.site, &self.seat, &self.running).await?;
-            self.follow(&handle);
-            *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
-            Ok(())
-        })
-    }
-}
-
-/// The engine of this process, if it is the host, and the handle that keeps the lock.
-type Hosted = Arc<Mutex<(Option<Running>, Option<Handle>)>>;
-
-async fn join(site: &Arc<Site>, seat: &Seat, running: &Hosted) -> Result<Handle, Refusal> {
-    let handle = host::join(&site.state, seat.clone(), |former| {
-        let (site, running) = (site.clone(), running.clone());
-        async move {
-            // Commands of a host that was killed would go on beside ours.
-            for marker in former.map(|former| former.left_behind()).unwrap_or_default() {
-                let ended = tokio::task::spawn_blocking(move || arena::end_leftovers(&marker)).await.unwrap_or(0);
-                if ended > 0 {
-                    tracing::info!(ended, "ended commands that a dead host had left");
-                }
-            }
-            let started = open(&site).await?;
-            let handle: EngineHandle = started.handle.clone();
-            running.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(started);
-            Ok(handle)
-        }
-    })
-    .await?;
-    running.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(handle.clone());
-    Ok(handle)
 }
 
 /// Ports from the configuration, and an engine on them.

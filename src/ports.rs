@@ -16,7 +16,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A boxed future: the ports are used as trait objects.
 pub type Fut<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -486,9 +486,9 @@ pub trait Documents: Send + Sync {
     fn standings(&self, change: &FileChange) -> Option<Standings>;
     /// The same in one session's text.
     fn standings_of(&self, session: SessionId, change: &FileChange) -> Option<Standings>;
-    /// Whoever carries out decisions in this document: the session of that client where it has it open, else the one
-    /// that opened or changed it last.
-    fn editor(&self, path: &WorkspacePath, client: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)>;
+    /// Whoever carries out decisions in this document: this session where it has it open, else the one that opened or
+    /// changed it last.
+    fn editor(&self, path: &WorkspacePath, session: Option<SessionId>) -> Option<(SessionId, Arc<dyn Editor>)>;
 }
 
 /// Where hunks stand in one version of an open document.
@@ -511,7 +511,13 @@ pub struct EditorOrder {
     pub take: Vec<HunkId>,
     /// What the edit is called where the client shows it.
     pub label: String,
+    /// Afterwards nothing more is sent to the client: whoever waited has been told that it was not seen, and may decide
+    /// otherwise. Set on the way to another process; within one, [`SENDING`] from the start is the end.
+    pub until: Option<SystemTime>,
 }
+
+/// How long an editor may go on sending edits for one order, counted from when it was given.
+pub const SENDING: Duration = Duration::from_secs(8);
 
 /// Why the text of an open document is not as decided. Nothing outside the hunks was asked to change.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]

@@ -3,14 +3,15 @@
 //! Invariant: standard output belongs to the protocol; nothing else is written to it. Absent: any method of the
 //! protocol.
 
-use super::{Hosted, Joined, Site, actor, leave, log_to};
+use super::joined::{Hosted, Joined};
+use super::{Site, actor, log_to};
 use crate::cli::Exit;
 use crate::config::{Arguments, Environment};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
 use crate::host::{Port, Seat};
 use crate::lsp::{Ground, Place};
-use crate::ports::{Documents, Fut, Workspace as _};
+use crate::ports::{Documents, Fut, SessionId, Workspace as _};
 use crate::workspace::{Buffers, root_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub(super) async fn run(environment: &Environment) -> Exit {
     });
     let code = crate::lsp::serve(tokio::io::stdin(), tokio::io::stdout(), ground.clone()).await;
     // An engine that was just starting when the editor left has no place yet that would have closed it.
-    leave(&ground.hosted).await;
+    ground.hosted.leave().await;
     if code == 0 { Exit::Done } else { Exit::Failed }
 }
 
@@ -47,7 +48,12 @@ impl Ground for EditorGround {
         std::env::current_dir().unwrap_or_default()
     }
 
-    fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    fn open(
+        &self,
+        folder: PathBuf,
+        client: String,
+        session: Option<SessionId>,
+    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
         Box::pin(async move {
             let config = crate::config::load(&self.environment, &Arguments::default()).map_err(|fault| {
                 refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started")
@@ -56,7 +62,8 @@ impl Ground for EditorGround {
             let site = Arc::new(Site::open(config, self.environment.clone(), folder, self.documents.clone())?);
             log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
             let root = site.disk.root().to_path_buf();
-            let port = Joined::join(site, Seat::editor(&client, self.documents.clone()), self.hosted.clone()).await?;
+            let seat = Seat::editor(&client, self.documents.clone()).of(session);
+            let port = Joined::join(site, seat, self.hosted.clone()).await?.staying();
             let user = actor(&self.environment).user;
             let place: Arc<dyn Place> =
                 Arc::new(EditorPlace { root, port, user, resumes, hosted: self.hosted.clone() });
@@ -96,6 +103,6 @@ impl Place for EditorPlace {
     }
 
     fn close(&self) -> Fut<'_, ()> {
-        Box::pin(leave(&self.hosted))
+        Box::pin(self.hosted.leave())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::case::{Case, Drive};
 use super::handle::Asked;
+use super::offer::Rewrite;
 use super::owner::Owner;
 use super::{approval, opening, recover, review, small};
 use crate::domain::ids::*;
@@ -16,23 +17,23 @@ use crate::ports::{Durability, StoreFault};
 impl Owner {
     /// Answers an action.
     pub(super) async fn act(&mut self, asked: Asked) {
-        let Asked { actor, action, answer } = asked;
+        let Asked { actor, session, action, answer } = asked;
         self.take_up_again().await;
         let result = match &action {
             Action::Accept { task, target } => {
                 let order = self.which(task, "accept").map(|id| (id, review::Wish::Accept(target.clone())));
-                self.review(order, actor, answer).await;
+                self.review(order, actor, session, answer).await;
                 return;
             }
             Action::Reject { task, target, reason } => {
                 let wish = review::Wish::Reject(target.clone(), reason.clone());
                 let order = self.which(task, "reject").map(|id| (id, wish));
-                self.review(order, actor, answer).await;
+                self.review(order, actor, session, answer).await;
                 return;
             }
             Action::Undo { task, target } => {
                 let order = self.which(task, "undo").map(|id| (id, review::Wish::Undo(target.clone())));
-                self.review(order, actor, answer).await;
+                self.review(order, actor, session, answer).await;
                 return;
             }
             Action::Small { goal, focus } => small::change(self, actor, goal.clone(), focus.as_deref()).await,
@@ -44,13 +45,15 @@ impl Owner {
             },
             Action::Answer { task, question, words } => match self.which(task, "answer") {
                 Ok(id) => match opening::answer(self, &id, actor, *question, words).await {
-                    Ok((rewrite, then)) => return self.rewrite(&id, rewrite, then, answer).await,
+                    Ok((rewrite, then)) => {
+                        return self.rewrite(&id, Rewrite { session, ..rewrite }, then, answer).await;
+                    }
                     Err(refusal) => Err(refusal),
                 },
                 Err(refusal) => Err(refusal),
             },
             Action::Offer { task, take } => match self.which(task, "show") {
-                Ok(id) => return self.decide_offer(&id, actor, *take, answer).await,
+                Ok(id) => return self.decide_offer(&id, actor, session, *take, answer).await,
                 Err(refusal) => Err(refusal),
             },
             Action::Run { task }

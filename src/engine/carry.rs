@@ -12,7 +12,7 @@ use crate::domain::ids::*;
 use crate::domain::task::action::{Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::{Cause, Intent};
-use crate::ports::EditorOrder;
+use crate::ports::{EditorOrder, SessionId};
 
 /// What is to be done in one file.
 struct Task<'a> {
@@ -28,12 +28,12 @@ pub(super) async fn run(
     mut run: Run,
     files: Writes,
     said: String,
-    client: String,
+    session: Option<SessionId>,
 ) -> (Result<Reply, Refusal>, Option<Halt>) {
     let mut failed: Vec<String> = Vec::new();
     for ((path, _), (change, put, take)) in &files {
         let task = Task { path, change, put, take };
-        match write(&mut run, &task, &said, &client).await {
+        match write(&mut run, &task, &said, session).await {
             Ok(faults) => failed.extend(faults),
             Err(halt) => {
                 let message = format!("the decision is noted, but {path} could not be written: {halt:?}");
@@ -52,7 +52,7 @@ pub(super) async fn run(
 }
 
 /// One file. Why it was not written, where it was not.
-async fn write(run: &mut Run, task: &Task<'_>, said: &str, client: &str) -> Result<Vec<String>, Halt> {
+async fn write(run: &mut Run, task: &Task<'_>, said: &str, session: Option<SessionId>) -> Result<Vec<String>, Halt> {
     let sight = match sight::see(&run.world, task.change).await {
         Ok(sight) => sight,
         Err(refusal) => return Ok(vec![refusal.to_string()]),
@@ -79,7 +79,7 @@ async fn write(run: &mut Run, task: &Task<'_>, said: &str, client: &str) -> Resu
     }
     let (put, take) = (pick(task.put, &is_text), pick(task.take, &is_text));
     if !put.is_empty() || !take.is_empty() {
-        let fault = in_editor(run, &Task { put: &put, take: &take, ..*task }, &sight, document, said, client).await?;
+        let fault = in_editor(run, &Task { put: &put, take: &take, ..*task }, &sight, document, said, session).await?;
         // A file that was made goes again, once its text has gone.
         let made = |hunk: &Hunk| hunk.kind == HunkKind::Create && sight.disk_has(task.change, hunk);
         let gone = pick(&take, &made);
@@ -122,7 +122,7 @@ async fn in_editor(
     sight: &Sight,
     document: WorkspacePath,
     said: &str,
-    client: &str,
+    session: Option<SessionId>,
 ) -> Result<Option<String>, Halt> {
     let (change, path) = (task.change, task.path);
     let planned = accept::plan_at_spots(change, &sight.current, &sight.standings(), task.put, task.take);
@@ -130,10 +130,10 @@ async fn in_editor(
         Ok(after) => after,
         Err(conflict) => return Ok(Some(conflict.to_string())),
     };
-    if after == sight.current {
+    if after == sight.current && task.take.is_empty() {
         return Ok(None);
     }
-    let Some((session, editor)) = run.world.documents.editor(&document, Some(client)) else {
+    let Some((session, editor)) = run.world.documents.editor(&document, session) else {
         return Ok(Some(format!("{path} was closed in this moment; decide again")));
     };
     let (before, after) = (sight.current.hash(), after.hash());
@@ -144,6 +144,7 @@ async fn in_editor(
         put: task.put.to_vec(),
         take: task.take.to_vec(),
         label: format!("Agent: {said}"),
+        until: None,
     };
     // Of an attached process the documents here are a second copy, which the editor there does not speak to.
     run.world.documents.expect(session, &order);

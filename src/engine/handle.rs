@@ -9,6 +9,7 @@ use super::reads::Reads;
 use crate::desk::{Desk, Query, View};
 use crate::domain::ids::TaskId;
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
+use crate::ports::SessionId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -27,6 +28,9 @@ pub struct Update {
 pub struct Asked {
     /// Who.
     pub actor: Actor,
+    /// In which of the editors that tell of documents here, if in one: its own text is the one that is decided on. Two
+    /// editors of one name and version are two sessions.
+    pub session: Option<SessionId>,
     /// What.
     pub action: Action,
     /// Where to.
@@ -98,13 +102,21 @@ impl EngineHandle {
     /// # Errors
     /// The engine's refusal; or `Gone`, when the engine has ended.
     pub async fn act(&self, actor: Actor, action: Action) -> Result<Reply, Refusal> {
+        self.act_in(None, actor, action).await
+    }
+
+    /// The same from an editor.
+    ///
+    /// # Errors
+    /// As for [`Self::act`].
+    pub async fn act_in(&self, session: Option<SessionId>, actor: Actor, action: Action) -> Result<Reply, Refusal> {
         let gone = || Refusal {
             kind: RefusalKind::Gone,
             message: "the engine has ended".to_owned(),
             next: "run the command again".to_owned(),
         };
         let (answer, reply) = oneshot::channel();
-        self.inbox.send(Asked { actor, action, answer }).map_err(|_| gone())?;
+        self.inbox.send(Asked { actor, session, action, answer }).map_err(|_| gone())?;
         let answer = reply.await.map_err(|_| gone())?;
         self.shown().await;
         answer

@@ -17,7 +17,7 @@ use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::Event;
 use crate::domain::task::state::Task;
-use crate::ports::{Durability, EditorOrder};
+use crate::ports::{Durability, EditorOrder, SessionId};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -42,7 +42,7 @@ pub(super) struct Rewrite {
     /// Shown by the editor.
     pub label: String,
     /// Whose document is changed, where several editors have it open.
-    pub client: String,
+    pub session: Option<SessionId>,
 }
 
 /// The name of a task's plan document, if an editor has it open.
@@ -60,14 +60,14 @@ async fn keep_former(world: &World, task: &Task, from: &str, revision: &Revision
 impl Owner {
     /// Gives the document another text: on disk, or by the editor that has it open; nobody else waits for that one.
     pub(super) async fn rewrite(&mut self, id: &TaskId, rewrite: Rewrite, then: Then, answer: Answer) {
-        let Rewrite { from, text, label, client } = rewrite;
+        let Rewrite { from, text, label, session } = rewrite;
         let world = self.world.clone();
         let Some(case) = self.cases.get(id) else {
             let _asker_gone = answer.send(Err(missing(id)));
             return;
         };
-        let editor = open_page(&world, &case.task)
-            .and_then(|path| Some((world.documents.editor(&path, Some(&client))?.1, path)));
+        let editor =
+            open_page(&world, &case.task).and_then(|path| Some((world.documents.editor(&path, session)?.1, path)));
         let Some((editor, path)) = editor else {
             let result = match &then {
                 Then::Taken(revision) => keep_former(&world, &case.task, &from, revision).await,
@@ -83,7 +83,7 @@ impl Owner {
         let entry = |text: &str| Entry::File { text: Arc::from(text), mode: 0o644 };
         let change = file_change(path, &entry(&from), &entry(&text), &StepId::new("plan"), None);
         let put = change.hunks.iter().map(|hunk| hunk.id.clone()).collect();
-        let order = EditorOrder { change, put, take: Vec::new(), label };
+        let order = EditorOrder { change, put, take: Vec::new(), label, until: None };
         let (inbox, task) = (self.inbox.clone(), id.clone());
         tokio::spawn(async move {
             let result = editor.carry_out(order).await.map_err(|fault| {
@@ -110,7 +110,14 @@ impl Owner {
     }
 
     /// Takes the offered revision, or declines it.
-    pub(super) async fn decide_offer(&mut self, id: &TaskId, actor: Actor, take: bool, answer: Answer) {
+    pub(super) async fn decide_offer(
+        &mut self,
+        id: &TaskId,
+        actor: Actor,
+        session: Option<SessionId>,
+        take: bool,
+        answer: Answer,
+    ) {
         self.read_page(id).await;
         let none = || {
             let message = format!("no revision is offered for the plan of task {id}");
@@ -123,7 +130,7 @@ impl Owner {
         };
         if take {
             let label = format!("Agent: take {revision}");
-            let rewrite = Rewrite { from: page.text.clone(), text: text.to_string(), label, client: actor.client };
+            let rewrite = Rewrite { from: page.text.clone(), text: text.to_string(), label, session };
             self.rewrite(id, rewrite, Then::Taken(revision), answer).await;
             return;
         }

@@ -208,7 +208,7 @@ pub(super) async fn answer(
     let text = text::apply(&page.text, &[replacement])
         .map_err(|error| refuse(RefusalKind::Broken, error.to_string(), "edit the document by hand"))?;
     let label = format!("Agent: answer question {number}");
-    let rewrite = Rewrite { from: page.text.clone(), text, label, client: actor.client.clone() };
+    let rewrite = Rewrite { from: page.text.clone(), text, label, session: None };
     Ok((rewrite, Then::Answered(actor)))
 }
 

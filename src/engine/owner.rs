@@ -533,8 +533,8 @@ impl Owner {
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
-        let review::Order { files, said, client, answer } = order;
-        let writing = tokio::spawn(carry::run(run, files, said, client));
+        let review::Order { files, said, session, answer } = order;
+        let writing = tokio::spawn(carry::run(run, files, said, session));
         let handle = writing.abort_handle();
         tokio::spawn(async move {
             let (result, halt) = match writing.await {

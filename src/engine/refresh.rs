@@ -300,13 +300,13 @@ fn kind(hunk: &Hunk) -> &'static str {
 }
 
 /// Invariant 6: open or touched and not rejected, accepted and not on disk. What was rejected and taken out again waits
-/// for the disk, too.
+/// for the disk, too; what was rejected and stands there all the same waits for somebody to see it.
 fn is_pending(state: HunkState, on_disk: bool, decided: Option<&Decided>) -> bool {
     let rejected = decided.is_some_and(|decided| matches!(decided.decision, Decision::Reject(_)));
     match state {
         HunkState::Open => !rejected || !on_disk,
         HunkState::Touched => !rejected,
-        HunkState::Accepted => !on_disk,
+        HunkState::Accepted => !on_disk || rejected,
     }
 }
 

@@ -8,13 +8,14 @@ use super::actions::broken;
 use super::case::{Case, Drive};
 use super::owner::Owner;
 use super::refresh::Stale;
+use super::sight::is_text;
 use crate::desk::ReviewHunk;
 use crate::domain::change::{Decision, FileChange, Flag, HunkState};
 use crate::domain::ids::*;
 use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Target};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::Event;
-use crate::ports::Durability;
+use crate::ports::{Durability, SessionId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio::sync::oneshot;
 
@@ -42,8 +43,8 @@ pub(super) struct Order {
     pub(super) files: Writes,
     /// What was decided, in words.
     pub(super) said: String,
-    /// Whose client; its own document is changed, where it has the file open.
-    pub(super) client: String,
+    /// In which editor; its own document is changed, where it has the file open.
+    pub(super) session: Option<SessionId>,
     /// The answer waits until the text is written.
     pub(super) answer: oneshot::Sender<Result<Reply, Refusal>>,
 }
@@ -52,6 +53,7 @@ pub(super) struct Order {
 pub(super) struct Waiting {
     wish: Wish,
     actor: Actor,
+    session: Option<SessionId>,
     answer: oneshot::Sender<Result<Reply, Refusal>>,
 }
 
@@ -68,6 +70,7 @@ impl Owner {
         &mut self,
         wish: Result<(TaskId, Wish), Refusal>,
         actor: Actor,
+        session: Option<SessionId>,
         answer: oneshot::Sender<Result<Reply, Refusal>>,
     ) {
         let (id, wish) = match wish {
@@ -79,26 +82,26 @@ impl Owner {
         };
         // An editor takes a moment; whoever decides on the next hunk meanwhile means it.
         if self.cases.get(&id).is_some_and(|case| case.live.contains_key(&Work::Review)) {
-            self.waiting.entry(id).or_default().push_back(Waiting { wish, actor, answer });
+            self.waiting.entry(id).or_default().push_back(Waiting { wish, actor, session, answer });
             return;
         }
-        let client = actor.client.clone();
         match self.decide_hunks(&id, wish, actor).await {
             Err(refusal) => {
                 let _asker_gone = answer.send(Err(refusal));
             }
-            Ok((files, said)) => self.spawn_review(&id, Order { files, said, client, answer }),
+            Ok((files, said)) => self.spawn_review(&id, Order { files, said, session, answer }),
         }
     }
 
     /// Takes up the decisions that waited, as far as one of them has to be carried out.
     pub(super) async fn next_decision(&mut self, id: &TaskId) {
         while !self.cases.get(id).is_some_and(|case| case.live.contains_key(&Work::Review)) {
-            let Some(Waiting { wish, actor, answer }) = self.waiting.get_mut(id).and_then(VecDeque::pop_front) else {
+            let next = self.waiting.get_mut(id).and_then(VecDeque::pop_front);
+            let Some(Waiting { wish, actor, session, answer }) = next else {
                 self.waiting.remove(id);
                 return;
             };
-            self.review(Ok((id.clone(), wish)), actor, answer).await;
+            self.review(Ok((id.clone(), wish)), actor, session, answer).await;
         }
     }
 
@@ -123,10 +126,17 @@ impl Owner {
         let mut events = Vec::new();
         for hunk in &chosen {
             let Some((step, change)) = case.change_with(&hunk.path, &hunk.id) else { continue };
+            // An editor that was given it and did not answer may still put it in: it is asked also where nothing stands
+            // there yet, and answers when the text has come to rest.
+            let takes = match hunk.state {
+                HunkState::Accepted => true,
+                HunkState::Open => change.hunk(&hunk.id).is_some_and(is_text),
+                HunkState::Touched => false,
+            };
             let (decision, puts, takes) = match &wish {
                 Wish::Accept(_) => (Decision::Accept, hunk.state == HunkState::Open, false),
-                Wish::Reject(_, reason) => (Decision::Reject(reason.clone()), false, hunk.state == HunkState::Accepted),
-                Wish::Undo(_) => (Decision::Undo, false, hunk.state == HunkState::Accepted),
+                Wish::Reject(_, reason) => (Decision::Reject(reason.clone()), false, takes),
+                Wish::Undo(_) => (Decision::Undo, false, takes),
             };
             events.push(Event::HunkDecided {
                 hunk: hunk.id.clone(),

@@ -13,7 +13,7 @@ use super::wire::{Answer, FRAME, FromHost, Lines, ToHost, encode};
 use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::Update;
-use crate::ports::{DocumentEvent, Documents, EditorFault, EditorOrder};
+use crate::ports::{DocumentEvent, Documents, EditorFault, EditorOrder, SessionId};
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,6 +41,7 @@ pub struct Attached {
     messages: mpsc::UnboundedSender<ToHost>,
     waiting: Arc<Waiting>,
     next_id: AtomicU64,
+    session: Option<SessionId>,
     updates: broadcast::Sender<Update>,
     gone: watch::Receiver<bool>,
     desk: watch::Receiver<Arc<Desk>>,
@@ -101,7 +102,13 @@ impl Attached {
         let (lost, gone) = watch::channel(false);
         let (desks, desk) = watch::channel(Arc::default());
         let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
-        let writer = tokio::spawn(write(to, queue));
+        let (none_to_write_to, left) = (Arc::clone(&waiting), lost.clone());
+        let writer = tokio::spawn(async move {
+            if let Err(error) = write(to, queue).await {
+                tracing::debug!(%error, "the host cannot be written to");
+                end(&none_to_write_to, &left);
+            }
+        });
         let reader = Reader {
             waiting: Arc::clone(&waiting),
             updates: updates.clone(),
@@ -113,9 +120,20 @@ impl Attached {
         let reader = tokio::spawn(reader.read(lines, lost));
         let tasks = [writer.abort_handle(), reader.abort_handle()];
         let told = seat.documents.as_ref().filter(|_| seat.follows);
-        let telling = told.map(|documents| tell(documents.as_ref(), messages.clone()));
+        let telling = told.map(|documents| tell(documents.as_ref(), seat.session, messages.clone()));
         let next_id = AtomicU64::new(1);
-        Self { holder, messages, waiting, next_id, updates, gone, desk, _telling: telling, tasks }
+        Self {
+            holder,
+            messages,
+            waiting,
+            next_id,
+            session: seat.session,
+            updates,
+            gone,
+            desk,
+            _telling: telling,
+            tasks,
+        }
     }
 
     /// Who the host is.
@@ -124,7 +142,8 @@ impl Attached {
     }
 
     pub(super) async fn act(&self, actor: Actor, action: Action) -> Result<Reply, Refusal> {
-        match self.request(|id| ToHost::Act { id, actor, action }).await? {
+        let session = self.session;
+        match self.request(|id| ToHost::Act { id, actor, session, action }).await? {
             Answer::Reply(reply) => Ok(reply),
             Answer::Refusal(refusal) => Err(refusal),
             Answer::View(_) | Answer::Subscribed => Err(nonsense()),
@@ -183,12 +202,19 @@ impl Drop for Attached {
     }
 }
 
-/// Tells the host what is open and every event after that, in order, as long as the value lives.
-fn tell(documents: &dyn Documents, to: mpsc::UnboundedSender<ToHost>) -> Arc<mpsc::UnboundedSender<ToHost>> {
+/// Tells the host what this session has open and every event after that, in order, as long as the value lives. What
+/// others told this process of, they tell the host themselves.
+fn tell(
+    documents: &dyn Documents,
+    own: Option<SessionId>,
+    to: mpsc::UnboundedSender<ToHost>,
+) -> Arc<mpsc::UnboundedSender<ToHost>> {
     let to = Arc::new(to);
     let weak = Arc::downgrade(&to);
     documents.listen(Arc::new(move |session, event| {
-        if let Some(to) = weak.upgrade() {
+        if own.is_none_or(|own| own == session)
+            && let Some(to) = weak.upgrade()
+        {
             // A host that has gone is told nothing; the next one is told everything.
             drop(to.send(ToHost::Tell { session, event: event.clone() }));
         }
@@ -213,18 +239,11 @@ async fn greet(holder: &Holder, client: &str) -> io::Result<Greeted> {
     }
 }
 
-async fn write(mut to: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<ToHost>) {
+async fn write(mut to: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<ToHost>) -> io::Result<()> {
     while let Some(message) = queue.recv().await {
-        let written = match line(message) {
-            Ok(line) => to.write_all(&line).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = written {
-            // The reader sees the end of the stream and tells.
-            tracing::debug!(%error, "the host cannot be written to");
-            return;
-        }
+        to.write_all(&line(message)?).await?;
     }
+    Ok(())
 }
 
 /// A message as a line. A document that is too long for one is told of as closed: no file of that size is planned on.
@@ -264,9 +283,7 @@ impl Reader {
                 }
             }
         }
-        // Dropping the askers' channels answers each of them; later ones see that the table is gone.
-        self.waiting.table().take();
-        lost.send_replace(true);
+        end(&self.waiting, &lost);
     }
 
     fn take(&mut self, message: FromHost) {
@@ -294,6 +311,13 @@ impl Reader {
     }
 }
 
+/// The host has gone. That is known before anybody hears it in the place of an answer, so that whoever does can join
+/// again at once. Dropping the askers' channels answers each of them; later ones see that the table is gone.
+fn end(waiting: &Waiting, lost: &watch::Sender<bool>) {
+    lost.send_replace(true);
+    waiting.table().take();
+}
+
 async fn understand(line: Vec<u8>) -> io::Result<FromHost> {
     let long = line.len() > LONG;
     let read = move || Ok(serde_json::from_slice(&line)?);
@@ -302,7 +326,7 @@ async fn understand(line: Vec<u8>) -> io::Result<FromHost> {
 
 async fn carry_out(seat: &Seat, order: EditorOrder) -> Result<(), EditorFault> {
     let path = order.change.path.clone();
-    let editor = seat.documents.as_ref().and_then(|documents| documents.editor(&path, Some(&seat.client)));
+    let editor = seat.documents.as_ref().and_then(|documents| documents.editor(&path, seat.session));
     match editor {
         Some((_, editor)) => editor.carry_out(order).await,
         None => Err(EditorFault::NotOpen(path)),

@@ -34,7 +34,14 @@ pub struct Holder {
     /// be killed before.
     #[serde(default)]
     pub left: Vec<String>,
+    /// Processes that told it of open documents and are attached still. Whoever takes over hears them before anything
+    /// is written below what their editors show.
+    #[serde(default)]
+    pub editors: Vec<Editor>,
 }
+
+/// A process that has documents open: pid, and when it started.
+pub type Editor = (u32, Option<u64>);
 
 impl Holder {
     /// This process.
@@ -49,6 +56,7 @@ impl Holder {
             version: super::VERSION.to_owned(),
             since: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             left: Vec::new(),
+            editors: Vec::new(),
         }
     }
 

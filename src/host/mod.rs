@@ -13,6 +13,7 @@ mod mirror;
 mod port;
 mod process;
 mod remote;
+mod roll;
 mod serve;
 mod state_dir;
 mod wire;
@@ -30,10 +31,11 @@ use crate::desk::{Desk, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::engine::EngineHandle;
 pub use crate::engine::Update;
-use crate::ports::Documents;
+use crate::ports::{Documents, SessionId};
 use attach::{NotAttached, PATIENCE};
 use lock::Lock;
 use process::State;
+use roll::Roll;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -58,6 +60,7 @@ const END: &str = "planwright doctor --end-host";
 pub struct Seat {
     client: String,
     documents: Option<Arc<dyn Documents>>,
+    session: Option<SessionId>,
     follows: bool,
 }
 
@@ -66,19 +69,25 @@ impl Seat {
     /// has the desk mirrored; as host it takes in those of the others. `client` is the editor's name and version, the
     /// same as in its actions.
     pub fn editor(client: &str, documents: Arc<dyn Documents>) -> Self {
-        Self { client: client.to_owned(), documents: Some(documents), follows: true }
+        Self { client: client.to_owned(), documents: Some(documents), session: None, follows: true }
+    }
+
+    /// The one session that acts through this seat. What others have open in this process is no matter of it.
+    #[must_use]
+    pub fn of(self, session: Option<SessionId>) -> Self {
+        Self { session, ..self }
     }
 
     /// A front end without documents of its own. As host it takes in those of the others: they are the engine's.
     pub fn terminal(client: &str, documents: Arc<dyn Documents>) -> Self {
-        Self { client: client.to_owned(), documents: Some(documents), follows: false }
+        Self { client: client.to_owned(), documents: Some(documents), session: None, follows: false }
     }
 }
 
 impl From<&str> for Seat {
     /// A front end for which no documents exist.
     fn from(client: &str) -> Self {
-        Self { client: client.to_owned(), documents: None, follows: false }
+        Self { client: client.to_owned(), documents: None, session: None, follows: false }
     }
 }
 
@@ -105,7 +114,7 @@ impl Handle {
     /// The engine's refusal; `Gone`, when the host has gone in between; `Held`, when it was stopped.
     pub async fn act(&self, actor: Actor, action: Action) -> Result<Reply, Refusal> {
         match self {
-            Handle::Local(engine, _) => engine.act(actor, action).await,
+            Handle::Local(engine, hosting) => engine.act_in(hosting.session, actor, action).await,
             Handle::Remote(host) => host.act(actor, action).await,
         }
     }
@@ -153,6 +162,15 @@ impl Handle {
         }
     }
 
+    /// Both are one: the same connection, or the same being host.
+    pub fn is(&self, other: &Handle) -> bool {
+        match (self, other) {
+            (Handle::Local(_, one), Handle::Local(_, other)) => Arc::ptr_eq(one, other),
+            (Handle::Remote(one), Handle::Remote(other)) => Arc::ptr_eq(one, other),
+            (Handle::Local(..), Handle::Remote(_)) | (Handle::Remote(_), Handle::Local(..)) => false,
+        }
+    }
+
     /// True where this process runs the engine.
     pub fn is_host(&self) -> bool {
         match self {
@@ -168,12 +186,14 @@ pub struct Hosting {
     socket: PathBuf,
     serving: AbortHandle,
     owed: serve::Owed,
+    session: Option<SessionId>,
     /// Dropped last: who takes the lock next must not find its new socket removed by us.
-    lock: Lock,
+    roll: Arc<Roll>,
 }
 
 impl Drop for Hosting {
     fn drop(&mut self) {
+        self.roll.close();
         self.serving.abort();
         // One that stays is removed by the next host.
         drop(std::fs::remove_file(&self.socket));
@@ -225,7 +245,7 @@ where
 async fn host<F>(
     state: &StateDir,
     seat: Seat,
-    mut lock: Lock,
+    lock: Lock,
     start: impl FnOnce(Option<Holder>) -> F,
 ) -> Result<Handle, Refusal>
 where
@@ -236,17 +256,17 @@ where
     let former = lock::read(&state.lock());
     let mut own = Holder::this(socket.clone(), &seat.client);
     own.left = former.as_ref().map(Holder::left_behind).unwrap_or_default();
-    lock.note(&own).map_err(|error| broken(state, &error))?;
+    own.editors = former.as_ref().map(|former| former.editors.clone()).unwrap_or_default();
+    let roll = Arc::new(Roll::call(lock, own).map_err(|error| broken(state, &error))?);
     let owed = serve::Owed::new();
-    let serving = tokio::spawn(serve::serve(listener, engine, seat.documents, owed.clone())).abort_handle();
+    let taking_part = Arc::downgrade(&roll);
+    let serving = serve::serve(listener, engine, seat.documents, owed.clone(), taking_part);
+    let serving = tokio::spawn(serving).abort_handle();
     // From here on an early return lets go of lock and socket again.
-    let mut hosting = Hosting { socket, serving, owed, lock };
+    let hosting = Hosting { socket, serving, owed, session: seat.session, roll };
+    hosting.roll.complete().await;
     let engine = start(former).await?;
-    own.left.clear();
-    // The engine runs and the lock is ours. The note names what has ended already; whoever reads it ends nothing more.
-    if let Err(error) = hosting.lock.note(&own) {
-        tracing::warn!(%error, "the note of the lock could not be written again");
-    }
+    hosting.roll.note(|own| own.left.clear());
     let hosting = Arc::new(hosting);
     ready.send_replace(Some(engine.clone()));
     Ok(Handle::Local(engine, hosting))
@@ -310,7 +330,9 @@ pub async fn end_holder(state: &StateDir) -> Result<Option<(Holder, usize)>, Ref
     })?;
     let children = process::kill_children(&holder);
     let began = Instant::now();
-    while self::holder(state).is_some_and(|now| now == holder) {
+    while self::holder(state)
+        .is_some_and(|now| (now.pid, now.started, now.since) == (holder.pid, holder.started, holder.since))
+    {
         if began.elapsed() > PATIENCE {
             return Err(held(&holder));
         }

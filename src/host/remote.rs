@@ -1,19 +1,19 @@
 //! Documents of an attached process, as the host has them: a session of the host's own for each of that process's.
 //!
 //! Invariant: a session lives as long as its connection; an order is answered by the client, by the end of the
-//! connection, or after ten seconds. Absent: what an order does; the client's own process carries it out.
+//! connection, or after fifteen seconds, and by then its client sends nothing more for it. Absent: what an order does; the client's own process carries it out.
 
 use super::serve::Outgoing;
-use crate::ports::{DocumentEvent, Documents, Editor, EditorFault, EditorOrder, Fut, SessionId};
+use crate::ports::{DocumentEvent, Documents, Editor, EditorFault, EditorOrder, Fut, SENDING, SessionId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, oneshot};
 
-/// How long a client may take over an order. It waits some two seconds for its own editor; the rest is for a busy
-/// machine.
-const ORDER: Duration = Duration::from_secs(10);
+/// How long a client may take over an order: it may send its last edit at the end of [`SENDING`], and then waits some
+/// four seconds for what its editor shows. Whoever decides otherwise after that decides on a text that comes to rest.
+const ORDER: Duration = Duration::from_secs(15);
 
 type Edited = Result<(), EditorFault>;
 
@@ -38,6 +38,11 @@ impl Sessions {
         let begin = || documents.begin(&self.client, self.editor.clone());
         let own = *self.begun.entry(session).or_insert_with(begin);
         documents.tell(own, event);
+    }
+
+    /// A session of the client's, as the host counts it.
+    pub(super) fn own(&self, session: Option<SessionId>) -> Option<SessionId> {
+        self.begun.get(&session?).copied()
     }
 
     /// The client's answer to an order.
@@ -76,8 +81,26 @@ impl Remote {
         Self { queue, patience, orders: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) }
     }
 
+    /// How many orders are on their way.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.orders().as_ref().map_or(0, HashMap::len)
+    }
+
     fn orders(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Edited>>>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An order that is waited for.
+struct TakenOff<'a> {
+    remote: &'a Remote,
+    id: u64,
+}
+
+impl Drop for TakenOff<'_> {
+    fn drop(&mut self) {
+        self.remote.orders().as_mut().and_then(|orders| orders.remove(&self.id));
     }
 }
 
@@ -91,9 +114,11 @@ impl Editor for Remote {
                 Some(orders) => drop(orders.insert(id, asker)),
                 None => return Err(EditorFault::NotOpen(path)),
             }
+            // Also where nobody waits to the end: an abandoned decision drops this future.
+            let _taken_off = TakenOff { remote: self, id };
+            let order = EditorOrder { until: SystemTime::now().checked_add(SENDING), ..order };
             let sent = self.queue.try_send(Outgoing::Edit { id, order: Box::new(order) }).is_ok();
             let answer = if sent { tokio::time::timeout(self.patience, answer).await.ok() } else { None };
-            self.orders().as_mut().and_then(|orders| orders.remove(&id));
             match answer {
                 Some(Ok(result)) => result,
                 // It does not read, did not answer in time, or has gone: what it did of it shows in the text.

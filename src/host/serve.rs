@@ -8,6 +8,7 @@
 
 use super::mirror::Sent;
 use super::remote::Sessions;
+use super::roll::{Entry, Roll};
 use super::wire::{Answer, FRAME, FromHost, Lines, ToHost, encode, encode_answer};
 use super::{VERSION, process};
 use crate::desk::Desk;
@@ -18,7 +19,7 @@ use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::pending;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -86,15 +87,21 @@ pub(super) enum Outgoing {
 pub(super) type Engine = watch::Receiver<Option<EngineHandle>>;
 
 /// Takes connections until dropped; they end with it.
-pub(super) async fn serve(listener: UnixListener, engine: Engine, documents: Option<Arc<dyn Documents>>, owed: Owed) {
+pub(super) async fn serve(
+    listener: UnixListener,
+    engine: Engine,
+    documents: Option<Arc<dyn Documents>>,
+    owed: Owed,
+    roll: Weak<Roll>,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             taken = listener.accept() => match taken {
                 Ok((stream, _)) => {
-                    let (engine, documents, owed) = (engine.clone(), documents.clone(), owed.clone());
+                    let (engine, documents, owed, roll) = (engine.clone(), documents.clone(), owed.clone(), roll.clone());
                     connections.spawn(async move {
-                        if let Err(error) = connection(stream, engine, documents, &owed).await {
+                        if let Err(error) = connection(stream, engine, documents, &owed, roll).await {
                             tracing::warn!(%error, "a connection was closed");
                         }
                     });
@@ -115,6 +122,7 @@ async fn connection(
     mut engine: Engine,
     documents: Option<Arc<dyn Documents>>,
     owed: &Owed,
+    roll: Weak<Roll>,
 ) -> io::Result<()> {
     let peer = stream.peer_cred()?;
     if peer.uid() != rustix::process::getuid().as_raw() {
@@ -132,14 +140,30 @@ async fn connection(
         return Ok(());
     }
     tracing::debug!(client, pid = peer.pid(), "attached");
-    let Ok(engine) = engine.wait_for(Option::is_some).await.map(|engine| engine.clone()) else { return Ok(()) };
-    let Some(engine) = engine else { return Ok(()) };
-
     let (queue, waiting) = mpsc::channel(QUEUE);
-    let sessions = Sessions::new(documents, client, queue.clone());
+    let mut sessions = Sessions::new(documents, client, queue.clone());
+    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+    let mut entry = Entry::new(roll, pid);
+    let listening = async {
+        // What it has open comes first, and is taken in before there is an engine.
+        let first = loop {
+            match lines.next().await? {
+                Some(ToHost::Tell { session, event }) => {
+                    entry.has_documents();
+                    sessions.tell(session, event);
+                }
+                Some(other) => break other,
+                None => return Ok(()),
+            }
+        };
+        entry.has_told();
+        let Ok(engine) = engine.wait_for(Option::is_some).await.map(|engine| engine.clone()) else { return Ok(()) };
+        let Some(engine) = engine else { return Ok(()) };
+        listen(lines, first, &engine, (sessions, entry), queue, owed).await
+    };
     // Both ends of the connection end together: a client that has gone, or does not read and is given up.
     tokio::select! {
-        done = listen(lines, &engine, sessions, queue, owed) => done,
+        done = listening => done,
         done = write(to, waiting) => done,
     }
 }
@@ -222,8 +246,9 @@ type Answering<'a> = Fut<'a, (u64, Answer, Debt, bool)>;
 
 async fn listen(
     mut lines: Lines<BufReader<OwnedReadHalf>>,
+    first: ToHost,
     engine: &EngineHandle,
-    mut sessions: Sessions,
+    (mut sessions, mut entry): (Sessions, Entry),
     queue: mpsc::Sender<Outgoing>,
     owed: &Owed,
 ) -> io::Result<()> {
@@ -236,19 +261,26 @@ async fn listen(
     };
     let user = process::user();
     let mut going: FuturesUnordered<Answering<'_>> = FuturesUnordered::new();
+    let mut first = Some(first);
     loop {
+        let message = async {
+            match first.take() {
+                Some(first) => Ok(Some(first)),
+                None => lines.next().await,
+            }
+        };
         let mut begun: Answering<'_> = tokio::select! {
-            message = lines.next() => match message? {
+            message = message => match message? {
                 None => return Ok(()),
                 Some(ToHost::Hello { .. }) => {
                     return Err(io::Error::new(io::ErrorKind::InvalidData, "it said hello twice"));
                 }
-                Some(ToHost::Act { id, actor, action }) => {
+                Some(ToHost::Act { id, actor, session, action }) => {
                     // The socket tells whose process it is; what a message says of that is a claim.
                     let actor = Actor { user: user.clone().unwrap_or(actor.user), ..actor };
-                    let debt = owed.one();
+                    let (session, debt) = (sessions.own(session), owed.one());
                     Box::pin(async move {
-                        let done = engine.act(actor, action).await.map_or_else(Answer::Refusal, Answer::Reply);
+                        let done = engine.act_in(session, actor, action).await.map_or_else(Answer::Refusal, Answer::Reply);
                         (id, done, debt, true)
                     })
                 }
@@ -270,6 +302,7 @@ async fn listen(
                     continue;
                 }
                 Some(ToHost::Tell { session, event }) => {
+                    entry.has_documents();
                     sessions.tell(session, event);
                     continue;
                 }

@@ -14,6 +14,7 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 mod mirror;
+mod roll;
 mod shared;
 
 /// Longer than anything here takes on a busy machine; only a failing test waits for it.

@@ -23,8 +23,8 @@ pub(super) const FRAME: usize = 64_000_000;
 pub(super) enum ToHost {
     /// First, once.
     Hello { version: String, client: String },
-    /// A person's action.
-    Act { id: u64, actor: Actor, action: Action },
+    /// A person's action, in one of the sessions that the client tells of.
+    Act { id: u64, actor: Actor, session: Option<SessionId>, action: Action },
     /// A read.
     Read { id: u64, query: Query },
     /// Push updates from now on.

@@ -4,7 +4,7 @@
 
 use crate::domain::task::action::Refusal;
 use crate::host::Port;
-use crate::ports::{Documents, Fut};
+use crate::ports::{Documents, Fut, SessionId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,8 +17,14 @@ pub trait Ground: Send + Sync {
     fn root_of(&self, folder: &Path) -> Option<PathBuf>;
     /// Where the process was started.
     fn working_directory(&self) -> PathBuf;
-    /// Joins or becomes the host of the root that this folder belongs to. `client` is the editor's name and version.
-    fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>>;
+    /// Joins or becomes the host of the root that this folder belongs to. `client` is the editor's name and version,
+    /// `session` which of those that have documents here acts through the place.
+    fn open(
+        &self,
+        folder: PathBuf,
+        client: String,
+        session: Option<SessionId>,
+    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>>;
 }
 
 /// A root with its engine.

@@ -388,10 +388,15 @@ impl Ground for Reluctant {
         self.ground.working_directory()
     }
 
-    fn open(&self, folder: PathBuf, client: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    fn open(
+        &self,
+        folder: PathBuf,
+        client: String,
+        session: Option<crate::ports::SessionId>,
+    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
         match self.refusals.lock().unwrap().pop() {
             Some(refusal) => Box::pin(std::future::ready(Err(refusal))),
-            None => self.ground.open(folder, client),
+            None => self.ground.open(folder, client, session),
         }
     }
 }

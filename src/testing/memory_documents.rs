@@ -188,7 +188,7 @@ impl Documents for MemoryDocuments {
         self.standings(change)
     }
 
-    fn editor(&self, path: &WorkspacePath, _: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)> {
+    fn editor(&self, path: &WorkspacePath, _: Option<SessionId>) -> Option<(SessionId, Arc<dyn Editor>)> {
         self.newest(path)?;
         Some((SESSION, Arc::new(self.clone())))
     }

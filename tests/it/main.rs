@@ -26,6 +26,7 @@ mod processes;
 mod readme;
 mod rights;
 mod small;
+mod takeover;
 mod terminal;
 mod tidy;
 mod tour;

@@ -101,11 +101,33 @@ async fn saving_alone_ends_a_task_in_the_next_process() {
 }
 
 #[tokio::test]
+async fn an_edit_that_lands_after_its_rejection_is_asked_after_and_stays_in_sight() {
+    let hands = opened().await;
+    let first = ids(&hands.seen())[0].clone();
+    hands.documents.behave([Manner::SaysSo, Manner::SaysSo]);
+    let refusal = hands.ask(accept(Target::Hunks(vec![first.clone()]))).await.unwrap_err();
+    assert!(refusal.message.contains("stays open"), "{refusal:?}");
+    // Nothing stands there, and yet the editor is asked: it may hold an edit that it has not made yet.
+    let refusal = hands.ask(reject(Target::Hunks(vec![first.clone()]))).await.unwrap_err();
+    assert!(refusal.message.contains("stays open"), "{refusal:?}");
+    assert_eq!(hands.documents.orders().last().map(|order| order.take.clone()), Some(vec![first.clone()]));
+    // It makes it after all, and the user saves.
+    hands.documents.show(&at(), &LIST.replace("one", "1"));
+    hands.saves();
+    hands.until_rows("one→1 Accepted pending; three→3 Open pending").await;
+    hands.act(reject(Target::Hunks(vec![first]))).await;
+    assert_eq!(hands.buffer(), LIST);
+    hands.saves();
+    hands.until_rows("one→1 Open; three→3 Open pending").await;
+}
+
+#[tokio::test]
 async fn accepted_and_closed_unsaved_is_pending_again() {
     let hands = opened().await;
     hands.act(accept(Target::All)).await;
     hands.documents.close(&at());
     hands.until_rows("one→1 Open pending; three→3 Open pending").await;
+    assert!(hands.documents.watched(&at()).is_empty(), "nothing of it is kept for an editor that has gone");
     hands.act(accept(Target::All)).await;
     assert_eq!(hands.text(), LIST.replace("one", "1").replace("three", "3"));
     hands.until(|seen| seen.task.is_over()).await;

@@ -1,9 +1,11 @@
 //! Documents of attached editors, seen by the host.
 
-use super::{DEADLINE, Place, engine_of, within};
+use super::{DEADLINE, Place, actor, engine_of, say, within};
 use crate::desk::Desk;
 use crate::domain::change::{Entry, FileChange, file_change};
-use crate::domain::ids::{HunkId, StepId, WorkspacePath};
+use crate::domain::ids::{HunkId, StepId, TaskId, WorkspacePath};
+use crate::domain::task::action::Reply;
+use crate::engine::EngineHandle;
 use crate::host::remote::Remote;
 use crate::host::serve::Outgoing;
 use crate::host::wire::{FRAME, FromHost, Lines, ToHost, encode};
@@ -12,7 +14,7 @@ use crate::ports::*;
 use crate::workspace::Buffers;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, watch};
 
@@ -39,7 +41,7 @@ impl Fake {
     }
 
     /// Waits until so much was said.
-    async fn heard(&self, count: usize) -> Vec<String> {
+    pub(super) async fn heard(&self, count: usize) -> Vec<String> {
         within(self.1.subscribe().wait_for(|heard| *heard >= count)).await.unwrap();
         self.said()
     }
@@ -117,7 +119,7 @@ impl Documents for Fake {
         None
     }
 
-    fn editor(&self, path: &WorkspacePath, _client: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)> {
+    fn editor(&self, path: &WorkspacePath, _own: Option<SessionId>) -> Option<(SessionId, Arc<dyn Editor>)> {
         let inner = self.0.lock().unwrap();
         let session = inner.open.get(path)?.session;
         let (_, editor) = inner.editors.get(usize::try_from(session.0).unwrap() - 1)?;
@@ -150,7 +152,7 @@ fn path(name: &str) -> WorkspacePath {
     WorkspacePath::new(name).unwrap()
 }
 
-fn opened(name: &str, version: i32, text: &str) -> DocumentEvent {
+pub(super) fn opened(name: &str, version: i32, text: &str) -> DocumentEvent {
     DocumentEvent::Opened { path: path(name), version, text: text.into() }
 }
 
@@ -161,11 +163,11 @@ fn changed(name: &str, version: i32, text: &str) -> DocumentEvent {
 fn order(name: &str) -> EditorOrder {
     let file = |text: &str| Entry::File { text: text.into(), mode: 0o644 };
     let change = file_change(path(name), &file("old\n"), &file("new\n"), &StepId::new("s"), None);
-    EditorOrder { put: vec![HunkId::new("h1")], take: Vec::new(), change, label: "Agent".to_owned() }
+    EditorOrder { put: vec![HunkId::new("h1")], take: Vec::new(), change, label: "Agent".to_owned(), until: None }
 }
 
 /// Documents of an editor, with its session.
-fn editor(willing: bool) -> (Arc<Fake>, SessionId) {
+pub(super) fn editor(willing: bool) -> (Arc<Fake>, SessionId) {
     let documents = Arc::new(Fake::default());
     let session = SessionId(1);
     let hand = Hand { documents: Arc::downgrade(&documents), session, willing };
@@ -301,4 +303,68 @@ async fn a_connection_that_ends_answers_its_orders() {
     let (answer, ()) = tokio::join!(tokio::time::timeout(DEADLINE, hands.carry_out(order("a.rs"))), ends);
     assert_eq!(answer.unwrap(), Err(EditorFault::NotSeen { path: path("a.rs") }));
     assert_eq!(at_host.heard(3).await.last().map(String::as_str), Some("1 ends"));
+}
+
+#[tokio::test]
+async fn an_order_that_is_abandoned_is_forgotten_and_each_says_until_when_it_holds() {
+    let (queue, mut waiting) = mpsc::channel::<Outgoing>(1);
+    let remote = Remote::new(queue, DEADLINE);
+    {
+        let abandoned = remote.carry_out(order("a.rs"));
+        assert!(tokio::time::timeout(Duration::from_millis(1), abandoned).await.is_err());
+    }
+    assert_eq!(remote.count(), 0);
+    let Some(Outgoing::Edit { order, .. }) = waiting.recv().await else { panic!("it was sent") };
+    let left = order.until.unwrap().duration_since(SystemTime::now()).unwrap();
+    assert!(left <= SENDING, "{left:?}");
+}
+
+/// An engine that says in which session it was asked.
+fn asked_in() -> (EngineHandle, mpsc::UnboundedReceiver<Option<SessionId>>) {
+    let (inbox, mut asked) = mpsc::unbounded_channel::<crate::engine::handle::Asked>();
+    let (tell, told) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Some(asked) = asked.recv().await {
+            tell.send(asked.session).unwrap();
+            drop(asked.answer.send(Ok(Reply { task: TaskId::new("aaaa"), message: String::new() })));
+        }
+    });
+    (EngineHandle::new(inbox, watch::channel(Arc::default()).1, tokio::sync::broadcast::channel(1).0), told)
+}
+
+#[tokio::test]
+async fn two_editors_of_one_name_are_two_sessions() {
+    let place = Place::new();
+    let at_host = Arc::new(Fake::default());
+    let (engine, mut asked) = asked_in();
+    let (own, session) = (SessionId(1), SessionId(1));
+    at_host.begin("vi 9", Arc::new(Hand { documents: Weak::new(), session: own, willing: false }));
+    let host = place.join_as(Seat::editor("vi 9", at_host.clone()).of(Some(own)), engine).await.unwrap();
+    let mut attached = Vec::new();
+    for _ in 0..2 {
+        let (documents, _) = editor(true);
+        documents.tell(session, opened("a.rs", 1, "old\n"));
+        let seat = Seat::editor("vi 9", documents).of(Some(session));
+        attached.push(place.join_as(seat, engine_of(Desk::default()).0).await.unwrap());
+    }
+    for (handle, expected) in [(&host, 1), (&attached[0], 2), (&attached[1], 3), (&attached[0], 2)] {
+        within(handle.act(actor("vi 9"), say("hello"))).await.unwrap();
+        assert_eq!(asked.recv().await.unwrap(), Some(SessionId(expected)));
+    }
+}
+
+#[tokio::test]
+async fn what_others_told_a_process_it_does_not_tell_on() {
+    let place = Place::new();
+    let at_host = Arc::new(Fake::default());
+    let _host = place.join_as(Seat::terminal("terminal", at_host.clone()), engine_of(Desk::default()).0).await.unwrap();
+    let (documents, session) = editor(true);
+    documents.tell(SessionId(7), opened("others.rs", 1, "theirs"));
+    documents.tell(session, opened("a.rs", 1, "old\n"));
+    let seat = Seat::editor("vi 9", documents.clone()).of(Some(session));
+    let _attached = place.join_as(seat, engine_of(Desk::default()).0).await.unwrap();
+    documents.tell(SessionId(7), changed("others.rs", 2, "theirs too"));
+    documents.tell(session, changed("a.rs", 2, "older\n"));
+    let told = ["1 begins: vi 9", "1 opens a.rs 1 old\n", "1 changes a.rs 2 older\n"];
+    assert_eq!(at_host.heard(told.len()).await, told);
 }

@@ -131,9 +131,18 @@ impl Doing<'_> {
             refuse(RefusalKind::WrongState, "there is no plan yet that could be approved", "planwright.status")
         })?;
         let path = tasks::plan_of(self.root.root(), dossier);
-        let open = path.and_then(|path| self.session.documents().newest(&path));
-        let text = open.map_or_else(|| page.text.to_string(), |open| open.text.to_string());
         let task = dossier.task.id.clone();
+        let documents = self.session.documents();
+        let (here, newest) = path
+            .map(|path| (self.session.id().and_then(|id| documents.of(id, &path)), documents.newest(&path)))
+            .unwrap_or_default();
+        if let (Some(here), Some(newest)) = (&here, &newest)
+            && here.text != newest.text
+        {
+            let message = format!("the plan of {task} is open in another editor too, and says something else there");
+            return Err(refuse(RefusalKind::Plan, message, "save it in one of them and load it in the other"));
+        }
+        let text = here.or(newest).map_or_else(|| page.text.to_string(), |open| open.text.to_string());
         let View::Compiled(compiled) = self.ask(Query::Compile { task: Some(task.clone()), text }).await? else {
             return Err(nonsense());
         };
@@ -376,7 +385,7 @@ impl Doing<'_> {
         let documents = self.session.documents();
         let now = self.session.id().and_then(|id| documents.of(id, &path));
         let as_it_was = now.is_some_and(|now| now.text == document.text);
-        let editor = documents.editor(&path, Some(&self.session.actor().client));
+        let editor = documents.editor(&path, self.session.id());
         let Some((_, editor)) = editor.filter(|(whose, _)| Some(*whose) == self.session.id()) else { return Ok(()) };
         if !as_it_was || !self.moment.lasts(self.session) {
             return Ok(());
@@ -384,7 +393,7 @@ impl Doing<'_> {
         let file = |text: &str| Entry::File { text: text.into(), mode: 0o644 };
         let change = file_change(path, &file(&document.text), &file(&blank), &StepId::new("goal"), None);
         let put = change.hunks.iter().map(|hunk| hunk.id.clone()).collect();
-        let order = EditorOrder { change, put, take: Vec::new(), label: "a new goal".to_owned() };
+        let order = EditorOrder { change, put, take: Vec::new(), label: "a new goal".to_owned(), until: None };
         match editor.carry_out(order).await {
             Ok(()) => self.session.commands().handed_out(),
             Err(fault) => self.session.client().log(format!("planwright: goal.md stays as it was: {fault}")),

@@ -220,7 +220,11 @@ async fn a_goal_page_that_was_sent_is_made_blank_for_its_version_only() {
     scene.give("ask", json!([])).await;
     assert_eq!(scene.shown().await, "goal.md");
     let edit = scene.editor.expect("workspace/applyEdit").await;
-    assert_eq!(edit["edit"]["documentChanges"][0]["textDocument"]["version"], json!(version));
+    assert_eq!(
+        edit["edit"]["documentChanges"][0]["textDocument"]["version"],
+        json!(version.map(|version| version.max(1))),
+        "Neovim compares no number below one"
+    );
     let blank = super::paper::blank(super::errand::Wanted::Ask, None);
     assert_eq!(scene.editor.text(PAGE).as_deref(), Some(blank.as_str()));
 }

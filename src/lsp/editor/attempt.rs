@@ -10,7 +10,7 @@ use crate::domain::ids::HunkId;
 use crate::domain::problem::Replacement;
 use crate::domain::text;
 use crate::ports::{Document, Documents, EditorFault, EditorOrder, Standings};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
@@ -73,6 +73,10 @@ impl Attempts {
             let Ok(expected) = text::apply(&document.text, &edits) else {
                 return Err(EditorFault::Conflict(overlap(order)));
             };
+            if order.until.is_some_and(|until| SystemTime::now() >= until) {
+                // Whoever decided has been told so, and may have decided otherwise.
+                break;
+            }
             let (path, sent) = (path.clone(), edits.clone());
             let asked = Asked { path, document: document.clone(), edits: sent, label: order.label.clone() };
             documents.expect(heard.session, order);

@@ -15,10 +15,11 @@ use super::session::Session;
 use super::to_proto;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::problem::Replacement;
-use crate::ports::{Document, Documents, Editor, EditorFault, EditorOrder, Fut, SessionId};
+use crate::ports::{Document, Documents, Editor, EditorFault, EditorOrder, Fut, SENDING, SessionId};
 use attempt::{Attempts, Patience};
 use heard::Heard;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::SystemTime;
 use tokio::sync::{Mutex, oneshot};
 use tower_lsp::lsp_types::{
     DocumentChangeOperation, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier, TextDocumentEdit,
@@ -73,6 +74,9 @@ impl SessionEditor {
 impl Editor for SessionEditor {
     fn carry_out(&self, order: EditorOrder) -> Fut<'_, Result<(), EditorFault>> {
         Box::pin(async move {
+            // Counted from now: it may be long until the one before it has landed.
+            let until = order.until.or_else(|| SystemTime::now().checked_add(SENDING));
+            let order = EditorOrder { until, ..order };
             let path = order.change.path.clone();
             let Some((session, id)) = self.session.upgrade().and_then(|session| Some((session.clone(), session.id()?)))
             else {

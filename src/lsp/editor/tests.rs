@@ -162,12 +162,17 @@ const PATIENCE: Patience =
 
 impl Scene {
     async fn decide(&self, put: &[usize], take: &[usize]) -> String {
+        self.decide_until(put, take, None).await
+    }
+
+    async fn decide_until(&self, put: &[usize], take: &[usize], until: Option<SystemTime>) -> String {
         let ids = |list: &[usize]| list.iter().map(|at| self.change.hunks[*at].id.clone()).collect();
         let order = EditorOrder {
             change: (*self.change).clone(),
             put: ids(put),
             take: ids(take),
             label: "Agent: accept".to_owned(),
+            until,
         };
         let line = Line(self.client.clone());
         let mut attempts = self.attempts.lock().await;
@@ -293,6 +298,15 @@ async fn nothing_is_sent_on_top_of_an_edit_that_may_still_come() {
     assert_eq!((scene.states().as_str(), scene.asked()), ("aao", 2));
 }
 
+#[tokio::test]
+async fn nothing_is_sent_for_an_order_that_nobody_waits_for_any_more() {
+    let scene = scene(&[&[Act::Apply, Act::Say(Said::Applied)]]);
+    let past = SystemTime::now() - Duration::from_secs(1);
+    assert_eq!(scene.decide_until(&[1], &[], Some(past)).await, "not seen");
+    assert_eq!((scene.states().as_str(), scene.asked()), ("ooo", 0));
+    assert_eq!(scene.decide_until(&[1], &[], Some(SystemTime::now() + Duration::from_secs(60))).await, "done");
+}
+
 /// A session on the wire, with the document open under its name.
 struct Room {
     folder: tempfile::TempDir,
@@ -332,7 +346,8 @@ impl Room {
     fn accept(&self) -> tokio::task::JoinHandle<Result<(), EditorFault>> {
         let (_, editor) = self.documents.editor(&path(), None).unwrap();
         let put = vec![self.change.hunks[1].id.clone()];
-        let order = EditorOrder { change: (*self.change).clone(), put, take: vec![], label: "accept".to_owned() };
+        let order =
+            EditorOrder { change: (*self.change).clone(), put, take: vec![], label: "accept".to_owned(), until: None };
         tokio::spawn(async move { editor.carry_out(order).await })
     }
 }

@@ -55,7 +55,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
 async fn opened(session: &Session, root: PathBuf) -> Arc<dyn Place> {
     let mut said = None;
     loop {
-        let refusal = match session.ground().open(root.clone(), session.actor().client).await {
+        let refusal = match session.ground().open(root.clone(), session.actor().client, session.id()).await {
             Ok(place) => return place,
             Err(refusal) => refusal,
         };

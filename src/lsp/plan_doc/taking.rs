@@ -33,11 +33,10 @@ pub enum NotTaken {
 pub async fn accept_offered(session: &Session, task: &TaskId, hunks: &[HunkId]) -> Result<(), NotTaken> {
     let (reading, put) = offered(session, task, hunks).await?;
     let offer = reading.offer(session).ok_or_else(|| NotTaken::NothingOffered(task.clone()))?;
-    let client = session.actor().client;
-    let editor = session.documents().editor(&reading.path, Some(&client));
+    let editor = session.documents().editor(&reading.path, session.id());
     let (_, editor) = editor.ok_or_else(|| NotTaken::NotOpen(task.clone()))?;
     let label = format!("take over {}", offer.revision);
-    let order = EditorOrder { change: offer.change, put, take: vec![], label };
+    let order = EditorOrder { change: offer.change, put, take: vec![], label, until: None };
     editor.carry_out(order).await.map_err(|fault| NotTaken::Editor(fault.to_string()))?;
     settle(session, task, &reading.path).await
 }

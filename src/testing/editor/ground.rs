@@ -8,7 +8,7 @@ use crate::domain::ids::TaskId;
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::host::{Port, Update};
 use crate::lsp::{Ground, Place};
-use crate::ports::{Documents, Fut};
+use crate::ports::{Documents, Fut, SessionId};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ impl Ground for Shared {
         self.0.root.clone()
     }
 
-    fn open(&self, _: PathBuf, _: String) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    fn open(&self, _: PathBuf, _: String, _: Option<SessionId>) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
         Box::pin(async move {
             // Never closed.
             let _opened = self.0.opening.acquire().await;

@@ -78,7 +78,7 @@ impl Documents for Told {
         None
     }
 
-    fn editor(&self, _: &WorkspacePath, _: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)> {
+    fn editor(&self, _: &WorkspacePath, _: Option<SessionId>) -> Option<(SessionId, Arc<dyn Editor>)> {
         None
     }
 }

@@ -34,7 +34,6 @@ struct Inner {
 }
 
 struct Session {
-    client: String,
     editor: Arc<dyn Editor>,
 }
 
@@ -103,11 +102,11 @@ impl Inner {
 }
 
 impl Documents for Buffers {
-    fn begin(&self, client: &str, editor: Arc<dyn Editor>) -> SessionId {
+    fn begin(&self, _client: &str, editor: Arc<dyn Editor>) -> SessionId {
         let mut inner = lock(&self.inner);
         inner.begun += 1;
         let session = SessionId(inner.begun);
-        inner.sessions.insert(session, Session { client: client.to_owned(), editor });
+        inner.sessions.insert(session, Session { editor });
         session
     }
 
@@ -209,13 +208,10 @@ impl Documents for Buffers {
         lock(&self.inner).find(&change.path, session).map(|open| open.standings(session, change))
     }
 
-    fn editor(&self, path: &WorkspacePath, client: Option<&str>) -> Option<(SessionId, Arc<dyn Editor>)> {
+    fn editor(&self, path: &WorkspacePath, own: Option<SessionId>) -> Option<(SessionId, Arc<dyn Editor>)> {
         let inner = lock(&self.inner);
         let sessions = inner.open.get(path)?;
-        let own = |session: &SessionId| {
-            client.is_some_and(|client| inner.sessions.get(session).is_some_and(|other| other.client == client))
-        };
-        let (session, _) = sessions.iter().max_by_key(|(session, open)| (own(session), open.touch))?;
+        let (session, _) = sessions.iter().max_by_key(|(session, open)| (own == Some(**session), open.touch))?;
         Some((*session, Arc::clone(&inner.sessions.get(session)?.editor)))
     }
 }

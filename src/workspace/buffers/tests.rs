@@ -193,15 +193,15 @@ fn sessions_have_texts_of_their_own_and_the_newest_speaks() {
         let text = documents.upgrade().and_then(|documents| documents.of(session, event.path()));
         lock(&list).push((session.0, text.map(|document| document.text.to_string())));
     }));
-    let (one, two) = (buffers.begin("Neovim", Arc::new(Idle)), buffers.begin("Helix", Arc::new(Idle)));
+    let (one, two) = (buffers.begin("Neovim", Arc::new(Idle)), buffers.begin("Neovim", Arc::new(Idle)));
     let open = |session, text: &str| {
         buffers.tell(session, DocumentEvent::Opened { path: path(), version: 1, text: Arc::from(text) });
     };
     open(one, "one");
     open(two, "two");
     assert_eq!(buffers.newest(&path()).unwrap().session, two);
-    assert_eq!(buffers.editor(&path(), Some("Neovim")).unwrap().0, one);
-    assert_eq!(buffers.editor(&path(), Some("Zed")).unwrap().0, two);
+    assert_eq!(buffers.editor(&path(), Some(one)).unwrap().0, one);
+    assert_eq!(buffers.editor(&path(), Some(SessionId(9))).unwrap().0, two);
     let put = DocumentChange::Edit(Replacement { range: 0..0, text: "1".to_owned() });
     buffers.tell(one, DocumentEvent::Changed { path: path(), version: 2, changes: vec![put] });
     assert_eq!(buffers.newest(&path()).unwrap().session, one);

@@ -120,6 +120,11 @@ impl Server {
         }
     }
 
+    /// What it has said by now and nobody has heard.
+    pub fn so_far(&self) -> Vec<Value> {
+        self.said.as_ref().unwrap().try_iter().collect()
+    }
+
     /// Waits for the process, and checks that it was killed.
     #[track_caller]
     pub fn was_killed(&mut self) {

@@ -5,7 +5,7 @@ use super::*;
 use crate::desk::{Candidates, Desk, Page, Query, View};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::host::{Port, Update};
-use crate::ports::Fut;
+use crate::ports::{DocumentEvent, Documents as _, EditorFault, EditorOrder, Fut};
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort};
 use crate::workspace::Buffers;
 use serde_json::{Value, json};
@@ -40,11 +40,11 @@ impl Port for Compiler {
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
         let fault = {
             let mut faults = self.faults.lock().unwrap();
-            let fits = match (faults.front(), &query) {
-                (Some(Fault::Panics | Fault::Refuses), Query::Compile { .. }) => true,
-                (Some(Fault::NeverAnswers), Query::Candidates { .. }) => true,
-                _ => false,
-            };
+            let fits = matches!(
+                (faults.front(), &query),
+                (Some(Fault::Panics | Fault::Refuses), Query::Compile { .. })
+                    | (Some(Fault::NeverAnswers), Query::Candidates { .. })
+            );
             if fits { faults.pop_front() } else { None }
         };
         match fault {
@@ -94,6 +94,7 @@ struct Bench {
     folder: tempfile::TempDir,
     port: Arc<TestPort>,
     faults: Faults,
+    documents: Arc<Buffers>,
     editor: Editor,
 }
 
@@ -107,7 +108,8 @@ impl Bench {
         port.show(Desk { place, tasks: vec![Arc::new(Dossier { page: Some(Arc::new(page)), ..dossier })] });
         let faults = Faults::default();
         let compiler = Compiler { port: port.clone(), faults: faults.clone() };
-        let ground = TestGround::with_port(&root, Arc::new(Buffers::default()), Arc::new(compiler));
+        let documents = Arc::new(Buffers::default());
+        let ground = TestGround::with_port(&root, documents.clone(), Arc::new(compiler));
         let editor = Editor::start(profile, &root, Arc::new(Shared(ground))).await;
         for said in ["window/logMessage", "workspace/codeLens/refresh", "workspace/inlayHint/refresh"] {
             editor.allow(said);
@@ -115,7 +117,7 @@ impl Bench {
         // The root is open from here on.
         let is_open = |said: &Value| said["message"].as_str().is_some_and(|said| said.contains("unfinished tasks"));
         editor.expect_where("window/logMessage", is_open).await;
-        Self { folder, port, faults, editor }
+        Self { folder, port, faults, documents, editor }
     }
 
     /// The codes that are shown for the plan, once they are these.
@@ -337,6 +339,38 @@ async fn an_offered_revision_is_taken_over_by_an_edit() {
     assert_eq!(accept["command"]["command"], "planwright.accept");
     assert_eq!(accept["command"]["arguments"][0]["plan"], true);
     assert_eq!(accept["kind"], "refactor");
+}
+
+/// Another editor on the same engine.
+struct Elsewhere;
+
+impl crate::ports::Editor for Elsewhere {
+    fn carry_out(&self, order: EditorOrder) -> Fut<'_, Result<(), EditorFault>> {
+        Box::pin(std::future::ready(Err(EditorFault::NotOpen(order.change.path))))
+    }
+}
+
+#[tokio::test]
+async fn what_is_approved_is_what_this_editor_shows() {
+    let bench = Bench::new(Profile::neovim_0_11(), planned()).await;
+    for allowed in ["textDocument/publishDiagnostics", "window/logMessage", "window/showMessage"] {
+        bench.editor.allow(allowed);
+    }
+    bench.editor.open(FILE, "markdown", PLAN);
+    bench.was_read().await;
+    let other = bench.documents.begin("Neovim 0.11.4", Arc::new(Elsewhere));
+    let path = WorkspacePath::new(FILE).unwrap();
+    let text = Arc::from(format!("{PLAN}\nMore.\n"));
+    bench.documents.tell(other, DocumentEvent::Opened { path: path.clone(), version: 1, text });
+    bench.editor.command("planwright.approve", json!([])).await.unwrap();
+    let said = bench.editor.expect("window/showMessage").await;
+    assert!(said["message"].as_str().unwrap().contains("says something else"), "{said}");
+    assert!(bench.approvals().is_empty());
+    // The same text is no other one.
+    bench.documents.tell(other, DocumentEvent::Opened { path, version: 2, text: Arc::from(PLAN) });
+    bench.editor.command("planwright.approve", json!([])).await.unwrap();
+    bench.port.acts(1).await;
+    assert_eq!(bench.approvals(), ["r1-9f2c81d04a7e"]);
 }
 
 #[tokio::test]
