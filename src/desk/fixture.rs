@@ -188,6 +188,7 @@ pub fn dossier(id: &str, events: Vec<(i64, Event)>, state: TaskState) -> Dossier
     Dossier {
         changes: Arc::default(),
         offered: None,
+        carried: true,
         steps: task.steps.iter().map(|run| (run.id.clone(), words(&run.id))).collect(),
         task: Arc::new(task),
         state,

@@ -78,6 +78,8 @@ pub struct Dossier {
     /// A revision by the agent for a document that an editor has open: shown there as hunks, never written under the
     /// person's hands.
     pub offered: Option<(RevisionRef, Arc<str>)>,
+    /// Some process carries it on. A task that says it runs, and is not, was left by one that ended.
+    pub carried: bool,
     /// What each step waits for, in the words of the vocabulary (`ready`, `waiting for policy`, `running`, …).
     pub steps: Vec<(StepId, String)>,
 }

@@ -55,6 +55,7 @@ pub fn view(dossier: &Dossier) -> StatusView {
         gates: task.open_gates().map(|open| gate(&task.id, open)).collect(),
         failures: failures(dossier),
         checks: task.judgements.iter().map(check).collect(),
+        carried: dossier.carried,
         busy: busy(task),
         in_flight: task.in_flight().map(|effect| words::under_way(&effect.id, &effect.what)).collect(),
         hunks: counts(dossier),

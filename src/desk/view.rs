@@ -174,6 +174,8 @@ pub struct StatusView {
     pub failures: Vec<FailureView>,
     /// The last judgement of each check.
     pub checks: Vec<CheckView>,
+    /// Some process carries the task on; where none does, `resume` goes on.
+    pub carried: bool,
     /// Some work is under way and would be cut short if its process ended now.
     pub busy: bool,
     /// Effects that are under way, each in a few words.

@@ -178,7 +178,8 @@ impl Owner {
                     continue;
                 }
                 // Nor does typing in a file that nobody proposes to change.
-                Some(Input::Changed(paths) | Input::Saved(paths)) if !self.concern_anybody(&paths) => continue,
+                Some(Input::Changed(paths)) if !self.concern_anybody(&paths) => continue,
+                Some(Input::Saved(paths)) if !self.saves_anything(&paths) => continue,
                 Some(input) => self.take(input).await,
             }
             if !between {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: everything published is derived; it can be thrown away and made again. Absent: appending.
 
-use super::case::Case;
+use super::case::{Case, Drive};
 use super::world::World;
 use crate::desk::{Desk, Dossier, Surroundings};
 use crate::domain::ids::*;
@@ -45,6 +45,11 @@ pub(super) fn desk(
     Desk { place, tasks: tasks.collect() }
 }
 
+/// Some work of this process is at it, or would be as soon as it may start.
+fn is_carried(case: &Case) -> bool {
+    case.drive != Drive::Shown || !case.live.is_empty()
+}
+
 /// Made of the same parts. Whoever follows the desk does nothing for a task of which that is the same value.
 fn is_of(known: &Dossier, case: &Case) -> bool {
     let same_page = match (&known.page, &case.page) {
@@ -53,6 +58,7 @@ fn is_of(known: &Dossier, case: &Case) -> bool {
         (Some(_), None) | (None, Some(_)) => false,
     };
     same_page
+        && known.carried == is_carried(case)
         && Arc::ptr_eq(&known.task, &case.task)
         && Arc::ptr_eq(&known.hunks, &case.hunks)
         && Arc::ptr_eq(&known.changes, &case.changes)
@@ -68,6 +74,7 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         hunks: case.hunks.clone(),
         changes: case.changes.clone(),
         offered: case.offered(),
+        carried: is_carried(case),
         steps: steps(case, now),
     }
 }

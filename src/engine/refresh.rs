@@ -127,6 +127,21 @@ impl Owner {
         self.cases.values().flat_map(|case| case.changes.iter()).any(|change| paths.contains(&change.path))
     }
 
+    /// Tasks whose plan document is among these files.
+    fn documents_of<'a>(&'a self, paths: &'a [WorkspacePath]) -> impl Iterator<Item = &'a TaskId> {
+        let root = self.world.disk.root();
+        let is_page = move |case: &&Case| {
+            let page = case.page.as_ref().and_then(|page| page.path.strip_prefix(root).ok()?.to_str());
+            page.is_some_and(|page| paths.iter().any(|path| path.as_str() == page))
+        };
+        self.cases.values().filter(is_page).map(|case| &case.task.id)
+    }
+
+    /// Whether a save of these files says something to some task.
+    pub(super) fn saves_anything(&self, paths: &[WorkspacePath]) -> bool {
+        self.concern_anybody(paths) || self.documents_of(paths).next().is_some()
+    }
+
     /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
     pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
         paths.iter().for_each(|path| self.unwatch(path));
@@ -154,6 +169,11 @@ impl Owner {
     /// also where nobody has it carried on in this process.
     pub(super) async fn saved(&mut self, paths: &[WorkspacePath]) {
         self.changed(paths).await;
+        // A plan that a person saved is what they mean: whoever looks now sees that revision.
+        let edited: Vec<TaskId> = self.documents_of(paths).cloned().collect();
+        for id in edited {
+            self.read_page(&id).await;
+        }
         for id in self.order.clone() {
             let Some(case) = self.cases.get(&id).filter(|case| !case.task.is_over()) else { continue };
             let settled = |hunk: &ReviewHunk| paths.contains(&hunk.path) && !hunk.pending;

@@ -56,6 +56,7 @@ struct Part {
     id: TaskId,
     task: Kept<Arc<Task>>,
     state: TaskState,
+    carried: bool,
     steps: Vec<(StepId, String)>,
     page: Kept<Option<PageText>>,
     /// In order. Without a text: the one that the former dossier has under this name.
@@ -199,6 +200,7 @@ fn part(was: Option<&Dossier>, is: &Dossier, lines: &mut Vec<Vec<u8>>) -> io::Re
         id: is.task.id.clone(),
         task: Kept::of(like(&|was| same_value(&was.task, &is.task)), || is.task.clone()),
         state: is.state.clone(),
+        carried: is.carried,
         steps: is.steps.clone(),
         page: Kept::of(like(&|was| same_page(was, is)), || is.page.as_deref().map(page_text)),
         revisions: Kept::of(like(&|was| same_value(&was.revisions, &is.revisions)), || {
@@ -362,6 +364,7 @@ fn dossier(was: Option<&Dossier>, part: Part, sent: &[Arc<FileChange>]) -> Optio
         hunks,
         changes,
         offered: part.offered.or(|| was?.offered.clone()),
+        carried: part.carried,
         steps: part.steps,
     })
 }

@@ -94,6 +94,7 @@ fn desk(change: FileChange) -> Desk {
         shown: ContentHash::of("shown"),
     });
     let dossier = Dossier {
+        carried: true,
         hunks: Arc::new(hunks.collect()),
         changes: Arc::new(vec![Arc::new(change.clone())]),
         offered: None,

@@ -56,6 +56,9 @@ pub fn task(dossier: &Dossier, aids: &Aids) -> String {
 /// In one sentence.
 fn waits_for(status: &StatusView, plan: &ShowView) -> String {
     match &status.state {
+        TaskState::Planning | TaskState::Running | TaskState::Verifying if !status.carried => {
+            "It waits for you: the process that was at it ended. `planwright resume` goes on.".to_owned()
+        }
         TaskState::Planning => "It waits for nobody: the plan is being made, and appears here.".to_owned(),
         TaskState::AwaitingApproval => waits_for_approval(status, plan),
         TaskState::Running => "It waits for nobody: it is at work.".to_owned(),

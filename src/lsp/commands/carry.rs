@@ -139,7 +139,7 @@ impl Doing<'_> {
         if let (Some(here), Some(newest)) = (&here, &newest)
             && here.text != newest.text
         {
-            let message = format!("the plan of {task} is open in another editor too, and says something else there");
+            let message = format!("another editor shows another plan of {task}; nothing was approved");
             return Err(refuse(RefusalKind::Plan, message, "save it in one of them and load it in the other"));
         }
         let text = here.or(newest).map_or_else(|| page.text.to_string(), |open| open.text.to_string());

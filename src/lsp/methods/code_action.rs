@@ -26,7 +26,7 @@ pub async fn handle(session: &Arc<Session>, params: CodeActionParams) -> Result<
     };
     let (first, last) = here.lines();
     let ours = path.as_str().starts_with(".planwright/");
-    let item = (!ours).then(|| items::at(session, &path, (first + 1, last + 1))).flatten();
+    let item = (!ours).then(|| items::at(session, &path, (first.saturating_add(1), last.saturating_add(1)))).flatten();
     here.item = item.as_ref();
     let mut actions = plan_doc::actions(session, &path, params.range, here.asked).await;
     actions.extend(menu::actions(&session.desk(), &texts, &here));

@@ -364,7 +364,7 @@ async fn what_is_approved_is_what_this_editor_shows() {
     bench.documents.tell(other, DocumentEvent::Opened { path: path.clone(), version: 1, text });
     bench.editor.command("planwright.approve", json!([])).await.unwrap();
     let said = bench.editor.expect("window/showMessage").await;
-    assert!(said["message"].as_str().unwrap().contains("says something else"), "{said}");
+    assert!(said["message"].as_str().unwrap().contains("another editor shows another plan"), "{said}");
     assert!(bench.approvals().is_empty());
     // The same text is no other one.
     bench.documents.tell(other, DocumentEvent::Opened { path, version: 2, text: Arc::from(PLAN) });
