@@ -12,11 +12,14 @@ use tokio::time::sleep;
 /// How often is looked. The end of the pipe tells sooner, mostly.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Completes when the process has ended; never for one that is not to be seen.
-pub async fn gone(id: u32) {
-    let Some(first) = look(id) else { return std::future::pending().await };
-    while look(id) == Some(first) {
-        sleep(EVERY).await;
+/// Completes when the process has ended; never for one that is not to be seen at the time of the call.
+pub fn gone(id: u32) -> impl Future<Output = ()> {
+    let first = look(id);
+    async move {
+        let Some(first) = first else { return std::future::pending().await };
+        while look(id) == Some(first) {
+            sleep(EVERY).await;
+        }
     }
 }
 
