@@ -480,7 +480,7 @@ pub trait Documents: Send + Sync {
     fn seek(&self, _path: &WorkspacePath) {}
     /// An edit that makes this order is about to be put to the session: its text is known however the client tells of
     /// it, alone, in parts, or together with what was typed. Documents that carry no spots need not know.
-    fn expect(&self, _session: SessionId, _order: &EditorOrder) {}
+    fn announce(&self, _session: SessionId, _order: &EditorOrder) {}
     /// Where the hunks of a change stand in the newest text: by carried spots where it is watched, else by the text
     /// alone. `None` where nobody has the file open.
     fn standings(&self, change: &FileChange) -> Option<Standings>;

@@ -147,7 +147,7 @@ async fn in_editor(
         until: None,
     };
     // Of an attached process the documents here are a second copy, which the editor there does not speak to.
-    run.world.documents.expect(session, &order);
+    run.world.documents.announce(session, &order);
     let came: Came<()> = run
         .effect(intent, request, 0, |_| async move {
             editor.carry_out(order).await.map(|()| ((), None)).map_err(|why| conflict(why.to_string()))

@@ -147,7 +147,7 @@ impl Spots {
 
     /// These hunks were asked to be put in and taken out of `text`, and here is how: what comes of it is known before
     /// it is there. The text that is waited for.
-    pub fn expect(&mut self, change: &FileChange, text: &str, put: &[HunkId], take: &[HunkId]) -> Option<Arc<str>> {
+    pub fn announce(&mut self, change: &FileChange, text: &str, put: &[HunkId], take: &[HunkId]) -> Option<Arc<str>> {
         let edits = edits_at(change, text, &self.standings(change, text), put, take).ok()?;
         let expected: Arc<str> = text::apply(text, &edits).ok()?.into();
         let mut edits = edits.iter().peekable();

@@ -79,7 +79,7 @@ impl Attempts {
             }
             let (path, sent) = (path.clone(), edits.clone());
             let asked = Asked { path, document: document.clone(), edits: sent, label: order.label.clone() };
-            documents.expect(heard.session, order);
+            documents.announce(heard.session, order);
             let answer = wire.ask(asked);
             let flight = Flight { documents, heard, order, document, edits, expected, patience };
             match flight.land(answer, &mut events, &mut self.stuck).await {

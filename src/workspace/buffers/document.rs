@@ -131,14 +131,14 @@ impl Open {
     }
 
     /// Nothing is to be expected of a change that is not watched: its spots are not carried.
-    pub(super) fn expect(&mut self, order: &EditorOrder) {
+    pub(super) fn announce(&mut self, order: &EditorOrder) {
         if self.astray {
             return;
         }
         let mut all: Vec<&mut Watched> = self.watched.iter_mut().chain(&mut self.parked).collect();
         let Some(own) = all.iter().position(|other| same(&other.told, &order.change)) else { return };
         let Watched { shown, spots, .. } = all.remove(own);
-        if let Some(expected) = spots.expect(shown, &self.text, &order.put, &order.take) {
+        if let Some(expected) = spots.announce(shown, &self.text, &order.put, &order.take) {
             for Watched { shown, spots, .. } in all {
                 spots.expect_beside(shown, &self.text, &expected);
             }

@@ -336,7 +336,7 @@ impl Game {
         self.played.accepts += put.len();
         self.played.rejects += take.len();
         let order = EditorOrder { change: (*self.change).clone(), put, take, label: String::new(), until: None };
-        self.buffers.expect(self.session, &order);
+        self.buffers.announce(self.session, &order);
         let changes = if self.dice.chance(60) {
             edits.iter().rev().cloned().map(DocumentChange::Edit).collect()
         } else {

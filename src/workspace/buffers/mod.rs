@@ -192,11 +192,11 @@ impl Documents for Buffers {
         }
     }
 
-    fn expect(&self, session: SessionId, order: &EditorOrder) {
+    fn announce(&self, session: SessionId, order: &EditorOrder) {
         let mut inner = lock(&self.inner);
         let open = inner.open.get_mut(&order.change.path).and_then(|sessions| sessions.get_mut(&session));
         if let Some(open) = open {
-            open.expect(order);
+            open.announce(order);
         }
     }
 

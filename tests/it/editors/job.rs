@@ -185,7 +185,7 @@ async fn from_a_comment_to_the_disk_in_every_editor() {
     next: approve exactly this revision (planwright approve TASK --revision r1-DIGEST)
     plan: `eidt` is no key, so this is instruction; was `edit` meant?
     at it: write `edit` | Agent: ask for a change of `raise`…
-    approved by: Agent: approve r1-DIGEST (all)
+    approved by: Agent: approve r1-DIGEST and run it
     src/lib.rs: raise: Do raise (open) ; - // agent: name things by what they are ; -  ; - /// One. ; - pub fn one() -> u32 { /* 😀 */ 1 } ; +  ; + /// One. ; + pub fn one() -> u32 { /* 😀 */ 10 } ; verdict: syntax passes
     src/lib.rs: raise: Do raise (open) ; -     2 ; +     20 ; verdict: syntax passes
     src/lib.rs: raise: Do raise (open) ; -     3 ; +     30 ; verdict: syntax passes
@@ -201,7 +201,7 @@ async fn from_a_comment_to_the_disk_in_every_editor() {
     log: planwright: .planwright/tasks/TASK/name-things-by-what-they-are.plan.md
     log: planwright: .planwright/tasks/TASK/task.md
     log: planwright: it goes on
-    log: planwright: r1-DIGEST approved
+    log: planwright: r1-DIGEST approved; it goes on
     log: planwright: rejected: h01789c27
     log: planwright: task TASK is being planned
     ");

@@ -72,22 +72,22 @@ const LATE: Edits = Edits::Late(Duration::from_millis(2600));
 
 const QUIRKS: &[Quirk] = &[
     ("applied", Edits::Made, None, Nothing, "accepted", ""),
-    ("said to be applied", Edits::Pretended, None, Nothing, "open", "does not show the edit"),
-    ("refused", Edits::Refused, None, Nothing, "open", "did not apply the edit"),
-    ("no answer", Edits::Ignored, None, Nothing, "open", "does not show the edit"),
+    ("said to be applied", Edits::Pretended, None, Nothing, "open", "the editor's text of"),
+    ("refused", Edits::Refused, None, Nothing, "open", "did not apply"),
+    ("no answer", Edits::Ignored, None, Nothing, "open", "the editor's text of"),
     ("applied, and said not to be", Edits::Denied, None, Nothing, "accepted", ""),
     ("answered late", LATE, None, Nothing, "accepted", ""),
     ("told before the answer", Edits::Made, Some(Tells::Before), Nothing, "accepted", ""),
     ("told after the answer", Edits::Made, Some(Tells::After), Nothing, "accepted", ""),
     ("told with what was typed", Edits::Made, Some(Tells::WithTheNext), Types, "accepted", ""),
-    ("closed in between", Edits::Ignored, None, Closes, "open", "is no longer open"),
+    ("closed in between", Edits::Ignored, None, Closes, "open", "is no longer"),
     ("changed on disk elsewhere", Edits::Made, None, Overwritten, "open", ""),
     ("changed on disk at the hunk", Edits::Made, None, Rewritten, "touched", ""),
     ("saved at once", Edits::Made, None, Saves, "saved", ""),
-    ("formatted at the save", Edits::Made, None, Formats, "saved", ""),
+    ("formatted at the save", Edits::Made, None, Formats, "saved", "the editor changed"),
     ("branches", Edits::Made, None, Branches, "open", ""),
     ("five accepted, closed unsaved", Edits::Made, None, AllAndClosed, "open", ""),
-    ("misapplied", Edits::Misplaced, None, Nothing, "open", "in another way"),
+    ("misapplied", Edits::Misplaced, None, Nothing, "open", "the editor changed"),
 ];
 
 fn file_of(row: usize) -> String {
@@ -160,7 +160,7 @@ async fn row(work: &Modelled, row: usize, quirk: Quirk, editor: Profile) -> Stri
             // What is decided there is compared with what stands there.
             accept(first).answer().await.unwrap();
             let refused = seat.expect("window/showMessage").await;
-            assert!(refused["message"].as_str().unwrap().contains(&path), "{refused}");
+            assert!(refused["message"].as_str().unwrap().contains("no longer fits"), "{refused}");
             work.git(&["checkout", "-q", "main"]);
         }
         AllAndClosed => {
@@ -185,6 +185,7 @@ async fn row(work: &Modelled, row: usize, quirk: Quirk, editor: Profile) -> Stri
     }
     let mut said = String::new();
     if !says.is_empty() {
+        // There is room for its beginning; the log has all of it.
         let shown = seat.expect("window/showMessage").await;
         said = shown["message"].as_str().unwrap().replace(&path, "FILE");
         assert!(said.contains(says), "{said}");
@@ -223,21 +224,21 @@ async fn no_decision_is_lost_or_made_twice_whatever_the_editor_says() {
     }
     insta::assert_snapshot!(told, @r"
     applied: accepted
-    said to be applied: open; planwright: the editor's text of FILE does not show the edit; the hunk stays open
-    refused: open; planwright: the editor did not apply the edit to FILE: it gave no reason
-    no answer: open; planwright: the editor's text of FILE does not show the edit; the hunk stays open
+    said to be applied: open; planwright: the editor's text of FILE does not show th…
+    refused: open; planwright: the editor did not apply the edit to FILE:…
+    no answer: open; planwright: the editor's text of FILE does not show th…
     applied, and said not to be: accepted
     answered late: accepted
     told before the answer: accepted
     told after the answer: accepted
     told with what was typed: accepted
-    closed in between: open; planwright: FILE is no longer open in the editor; decide again
+    closed in between: open; planwright: FILE is no longer open in the editor; deci…
     changed on disk elsewhere: open
     changed on disk at the hunk: touched
     saved at once: saved
-    formatted at the save: saved
+    formatted at the save: saved; planwright: the editor changed FILE in another way tha…
     branches: open
     five accepted, closed unsaved: open
-    misapplied: open; planwright: the editor changed FILE in another way than it was asked to; undo that in the editor, then decide again
+    misapplied: open; planwright: the editor changed FILE in another way tha…
     ");
 }
