@@ -631,7 +631,7 @@ fn realistic_lines() {
 ///
 /// Games of one to sixty moves, so that what fails is short; every failure is counted.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes: `PLANWRIGHT_GAMES=900 cargo test --lib games::long -- --ignored --nocapture`"]
 fn long() {
     let count: u64 = std::env::var("PLANWRIGHT_GAMES").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000);
     let mut failed: BTreeMap<String, (usize, String)> = BTreeMap::new();
