@@ -77,6 +77,10 @@ where
         }
         let id = request.id().cloned();
         let method = request.method().to_owned();
+        // tower-lsp drops both; whoever asks waits for an answer.
+        if let Some(id) = id.clone().filter(|_| method.starts_with("$/")) {
+            return std::future::ready(Ok(Some(Response::from_error(id, unknown(method))))).boxed();
+        }
         let request = self.mended(request);
         let call = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
         let mut answer = call
@@ -94,6 +98,10 @@ where
             None => answer,
         }
     }
+}
+
+fn unknown(method: String) -> Error {
+    Error { data: Some(Value::String(method)), ..Error::method_not_found() }
 }
 
 /// Clients write null where the protocol lets a member be left out, and the types refuse it.

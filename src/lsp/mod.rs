@@ -9,6 +9,7 @@ mod client;
 mod commands;
 mod editor;
 mod facts;
+mod frames;
 mod from_proto;
 mod gate;
 pub mod ground;
@@ -32,6 +33,7 @@ pub use ground::{Ground, Place};
 pub use session::Session;
 
 use backend::Backend;
+use frames::Frames;
 use gate::Gate;
 use pipes::{Ending, Queued, Watched};
 use std::sync::{Arc, OnceLock};
@@ -67,7 +69,8 @@ where
     let (service, socket) = service.finish();
     let session = service.inner().session().clone();
     let (output, writing) = Queued::new(writer, ending.clone());
-    let server = Server::new(Watched::new(reader, ending.clone()), output, socket).concurrency_level(HANDLERS);
+    let input = Frames::new(Watched::new(reader, ending.clone()), output.queue(), ending.clone());
+    let server = Server::new(input, output, socket).concurrency_level(HANDLERS);
     {
         let mut serving = std::pin::pin!(server.serve(Gate::new(service, said, ending.clone())));
         let editor_gone = async {

@@ -1,7 +1,7 @@
 //! The two ends of the wire, and when it is at its end.
 //!
 //! Invariant: a client that does not read cannot keep what it writes from being read, and the end of either pipe ends
-//! the session, whatever handlers still wait for. Absent: framing; tower-lsp does it.
+//! the session, whatever handlers still wait for. Absent: framing (`frames`, and tower-lsp behind it).
 
 use std::io;
 use std::pin::Pin;
@@ -109,6 +109,11 @@ impl Queued {
             }
         });
         (Self { queue }, Writing { task })
+    }
+
+    /// The way past tower-lsp, for whole messages: it too writes nothing but whole ones.
+    pub fn queue(&self) -> mpsc::UnboundedSender<Vec<u8>> {
+        self.queue.clone()
     }
 }
 

@@ -111,6 +111,18 @@ async fn nulls_are_what_was_left_out() {
 }
 
 #[tokio::test]
+async fn a_request_that_may_be_passed_over_is_answered_all_the_same() {
+    let editor = Bench::new().editor(Profile::neovim_0_11()).await;
+    for method in ["$/unheard-of", "$/setTrace", "$/cancelRequest", "unheard-of"] {
+        let error = editor.request(method, json!({"id": 7})).await.unwrap_err();
+        assert_eq!((&error["code"], &error["data"]), (&json!(-32601), &json!(method)));
+        // Told and not asked, it is passed over.
+        editor.notify(method, json!({"id": 7}));
+    }
+    asks_for_tasks(&editor).await;
+}
+
+#[tokio::test]
 async fn a_panic_ends_one_request() {
     let editor = Bench::new().editor(Profile::vscode_1_139()).await;
     let error = editor.request("planwright/test/panics", Value::Null).await.unwrap_err();

@@ -49,11 +49,27 @@ fn flags_of_editors_are_passed_over() {
 }
 
 #[test]
-fn what_is_no_message_ends_the_session() {
+fn what_is_no_message_is_answered_and_a_header_without_a_length_ends_the_session() {
     let project = project();
     let mut server = Server::ready(&project);
+    let log = || std::fs::read_to_string(project.database().with_file_name("planwright.log")).unwrap_or_default();
+    until("the root is open", || project.state.exists() && project.state.read_dir().unwrap().count() > 0);
+    until("the symbols are read", || log().contains("symbols are up to date"));
     server.input.as_ref().unwrap().write_all(b"Content-Length: 2\r\n\r\n{[").unwrap();
+    let answer = server.next(|said| said["id"].is_null() && said.get("error").is_some()).unwrap();
+    assert_eq!(answer["error"]["code"], -32700);
+    // It goes on, and has noted what it was.
+    server.request(2, "workspace/symbol", json!({"query": ""}));
+    assert!(server.answer(2).get("error").is_none());
+    until("it is in the log", || log().contains("what is no message") && log().contains("{["));
+
+    server.input.as_ref().unwrap().write_all(b"X-Length: 2\r\n\r\n{}").unwrap();
+    let answer = server.next(|said| said["id"].is_null() && said.get("error").is_some()).unwrap();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("no Content-Length; the session ends"), "{answer}");
     server.ends_with(1);
+    assert!(log().contains("no Content-Length"));
+    // In order: whoever comes next finds no host.
+    project.run(&["tasks"]).exits(0);
 }
 
 #[test]
