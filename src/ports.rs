@@ -471,6 +471,10 @@ pub trait Documents: Send + Sync {
     fn of(&self, session: SessionId, path: &WorkspacePath) -> Option<Document>;
     /// As the session has it that opened or changed it last.
     fn newest(&self, path: &WorkspacePath) -> Option<Document>;
+    /// The session's text is not its client's any more: a change of it did not fit. Until it is sent as a whole.
+    fn is_astray(&self, _session: SessionId, _path: &WorkspacePath) -> bool {
+        false
+    }
     /// Every path that some session has open.
     fn paths(&self) -> Vec<WorkspacePath>;
     /// From now on carries the spots of these changes through every edit of the path; replaces what was watched there.
@@ -530,7 +534,7 @@ pub enum EditorFault {
     #[error(transparent)]
     Conflict(Conflict),
     /// The client said that it did not apply the edit.
-    #[error("the editor did not apply the edit to {path}: {reason}")]
+    #[error("{path}: the editor did not apply the edit: {reason}; the hunk stays open")]
     Refused {
         /// Which.
         path: WorkspacePath,
@@ -538,14 +542,29 @@ pub enum EditorFault {
         reason: String,
     },
     /// It said nothing, or that it did, and its text does not show it.
-    #[error("the editor's text of {path} does not show the edit; the hunk stays open")]
+    #[error("{path}: the editor's text does not show the edit; the hunk stays open, decide again")]
     NotSeen {
         /// Which.
         path: WorkspacePath,
     },
+    /// It was given an edit and has said nothing yet; the edit may still be made, and nothing is sent on top of it.
+    #[error(
+        "{editor} has not answered an edit of {path} for {waited} s; answer what it asks, or wait {left} s, then decide \
+         again"
+    )]
+    Unanswered {
+        /// Which.
+        path: WorkspacePath,
+        /// The client's name.
+        editor: String,
+        /// Seconds since it was given the edit.
+        waited: u64,
+        /// Seconds after which it counts as lost.
+        left: u64,
+    },
     /// Its text changed, and not as it was asked to.
     #[error(
-        "the editor changed {path} in another way than it was asked to; undo that in the editor, then decide again"
+        "{path}: the editor changed it in another way than it was asked to; undo that in the editor, then decide again"
     )]
     Misapplied {
         /// Which.

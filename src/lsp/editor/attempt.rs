@@ -1,16 +1,18 @@
 //! One decision in one document, until its text shows it.
 //!
 //! **Invariant:** the edit is made for the text of the moment and nothing is sent on top of an edit whose fate is not
-//! known. **Absent:** the protocol (`Wire` has it).
+//! known. An edit whose text was there for a moment has landed, whoever changed that text next. **Absent:** the protocol
+//! (`Wire` has it).
 
 use super::heard::Heard;
 use super::{Asked, Said, Wire};
 use crate::domain::change::{Conflict, FileChange, HunkKind, HunkState, edits_at};
-use crate::domain::ids::HunkId;
+use crate::domain::ids::{HunkId, WorkspacePath};
 use crate::domain::problem::Replacement;
 use crate::domain::text;
-use crate::ports::{Document, Documents, EditorFault, EditorOrder, Standings};
+use crate::ports::{Document, DocumentChange, Documents, EditorFault, EditorOrder, Standings};
 use std::time::{Duration, SystemTime};
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
@@ -35,11 +37,28 @@ impl Default for Patience {
     }
 }
 
-/// The edits of one session.
+/// The edits of one document.
 #[derive(Default)]
 pub(super) struct Attempts {
-    /// Not answered when it was given up, and since when it has been on its way.
-    stuck: Option<(oneshot::Receiver<Said>, Instant)>,
+    stuck: Option<Stuck>,
+}
+
+/// An edit that was not answered when it was given up.
+struct Stuck {
+    answer: oneshot::Receiver<Said>,
+    /// When it was sent.
+    since: Instant,
+    order: EditorOrder,
+    /// The text that it makes.
+    expected: String,
+}
+
+impl Stuck {
+    /// It was made, whether that is ever answered or not.
+    fn is_shown(&self, documents: &dyn Documents, heard: &Heard) -> bool {
+        standings(documents, heard, &self.order.change)
+            .is_ok_and(|now| *now.document.text == *self.expected || shown(&self.order, &now))
+    }
 }
 
 /// What became of one attempt.
@@ -60,8 +79,9 @@ impl Attempts {
         patience: Patience,
     ) -> Result<(), EditorFault> {
         let path = &order.change.path;
+        let _record = heard.record(path);
         for _ in 0..ATTEMPTS {
-            self.unstick(documents, heard, order, patience).await?;
+            self.unstick(documents, heard, wire, path, patience).await?;
             let mut events = heard.begin(path);
             events.mark_unchanged();
             let before = standings(documents, heard, &order.change)?;
@@ -81,7 +101,7 @@ impl Attempts {
             let asked = Asked { path, document: document.clone(), edits: sent, label: order.label.clone() };
             documents.announce(heard.session, order);
             let answer = wire.ask(asked);
-            let flight = Flight { documents, heard, order, document, edits, expected, patience };
+            let flight = Flight { documents, heard, wire, order, document, edits, expected, patience };
             match flight.land(answer, &mut events, &mut self.stuck).await {
                 Outcome::Shown => return Ok(()),
                 Outcome::Again => {}
@@ -91,30 +111,40 @@ impl Attempts {
         Err(EditorFault::NotSeen { path: path.clone() })
     }
 
-    /// An edit that was sent and never answered may still be made: Neovim holds it back while it shows a prompt.
+    /// An edit that was sent and never answered may still be made: Neovim holds it back while it shows a prompt. Whoever
+    /// decides again is told so at once, except where the text shows that it was made.
     async fn unstick(
         &mut self,
         documents: &dyn Documents,
         heard: &Heard,
-        order: &EditorOrder,
+        wire: &dyn Wire,
+        path: &WorkspacePath,
         patience: Patience,
     ) -> Result<(), EditorFault> {
-        let Some((answer, since)) = &mut self.stuck else { return Ok(()) };
-        let end = (Instant::now() + patience.seen).min(*since + patience.stuck);
-        if timeout_at(end, answer).await.is_err() && Instant::now() < *since + patience.stuck {
-            return Err(EditorFault::NotSeen { path: order.change.path.clone() });
+        let Some(mut stuck) = self.stuck.take() else { return Ok(()) };
+        if stuck.is_shown(documents, heard) {
+            return Ok(());
         }
-        self.stuck = None;
+        let waits = matches!(stuck.answer.try_recv(), Err(TryRecvError::Empty));
+        if waits && stuck.since.elapsed() < patience.stuck {
+            let fault = unanswered(wire, path, stuck.since, patience);
+            self.stuck = Some(stuck);
+            return Err(fault);
+        }
         // it is answered now; its change may be told a moment later
-        let mut events = heard.begin(&order.change.path);
+        let mut events = heard.begin(path);
         let quiet = Instant::now() + patience.quiet;
-        while timeout_at(quiet, events.changed()).await.is_ok_and(|changed| changed.is_ok()) {
-            if standings(documents, heard, &order.change).is_ok_and(|now| shown(order, &now)) {
-                break;
-            }
-        }
+        while !stuck.is_shown(documents, heard)
+            && timeout_at(quiet, events.changed()).await.is_ok_and(|changed| changed.is_ok())
+        {}
         Ok(())
     }
+}
+
+fn unanswered(wire: &dyn Wire, path: &WorkspacePath, since: Instant, patience: Patience) -> EditorFault {
+    let waited = since.elapsed();
+    let left = patience.stuck.saturating_sub(waited).as_secs().max(1);
+    EditorFault::Unanswered { path: path.clone(), editor: wire.name(), waited: waited.as_secs(), left }
 }
 
 fn standings(documents: &dyn Documents, heard: &Heard, change: &FileChange) -> Result<Standings, EditorFault> {
@@ -153,6 +183,7 @@ fn wanted(order: &EditorOrder, id: &HunkId) -> Option<HunkState> {
 struct Flight<'a> {
     documents: &'a dyn Documents,
     heard: &'a Heard,
+    wire: &'a dyn Wire,
     order: &'a EditorOrder,
     /// What it was made for.
     document: Document,
@@ -167,7 +198,7 @@ impl Flight<'_> {
         &self,
         mut answer: oneshot::Receiver<Said>,
         events: &mut watch::Receiver<u64>,
-        stuck: &mut Option<(oneshot::Receiver<Said>, Instant)>,
+        stuck: &mut Option<Stuck>,
     ) -> Outcome {
         let sent = Instant::now();
         let mut said: Option<Said> = None;
@@ -177,11 +208,11 @@ impl Flight<'_> {
             let now = match standings(self.documents, self.heard, &self.order.change) {
                 Ok(now) => now,
                 Err(fault) => {
-                    keep(stuck, said.is_none(), answer, sent);
+                    *stuck = self.stuck(said.is_none(), answer, sent);
                     return Outcome::Fault(fault);
                 }
             };
-            if *now.document.text == *self.expected {
+            if *now.document.text == *self.expected || self.landed() {
                 return Outcome::Shown;
             }
             if shown(self.order, &now) {
@@ -208,29 +239,29 @@ impl Flight<'_> {
                     quiet = Instant::now() + self.patience.quiet;
                 }
                 () = tokio::time::sleep_until(until) => {
-                    keep(stuck, said.is_none(), answer, sent);
-                    return self.verdict(said, moved, &now);
+                    *stuck = self.stuck(said.is_none(), answer, sent);
+                    return self.verdict(said, moved, &now, sent);
                 }
             }
         }
     }
 
     /// The text does not show it, and nothing more is waited for.
-    fn verdict(&self, said: Option<Said>, moved: bool, now: &Standings) -> Outcome {
+    fn verdict(&self, said: Option<Said>, moved: bool, now: &Standings, sent: Instant) -> Outcome {
         let path = self.order.change.path.clone();
         if moved && self.misplaced(now) {
             return Outcome::Fault(EditorFault::Misapplied { path });
         }
         // Changed, and changed back: whoever undoes an edit the moment it came is not given it again.
         if moved && now.document.text == self.document.text && now.document.version != self.document.version {
-            return match self.heard.put().is_empty() {
+            return match self.heard.put(&path).is_empty() {
                 true => Outcome::Fault(EditorFault::NotSeen { path }),
                 false => Outcome::Shown,
             };
         }
         match said {
             // on top of an edit that may still be made nothing is sent
-            None => Outcome::Fault(EditorFault::NotSeen { path }),
+            None => Outcome::Fault(unanswered(self.wire, &path, sent, self.patience)),
             Some(_) if moved => match edits(self.order, now) {
                 Ok(_) => Outcome::Again,
                 Err(fault) => Outcome::Fault(fault),
@@ -240,10 +271,39 @@ impl Flight<'_> {
         }
     }
 
+    /// At some point of what the client told, the text was what the edit makes of it. Whatever came after is somebody
+    /// else's: the user's, or a formatter's that ran at the save.
+    fn landed(&self) -> bool {
+        let mut text = self.document.text.to_string();
+        let told = self.heard.since(&self.order.change.path);
+        // what was told before the edit was made up is in the text already
+        let later = told.into_iter().filter(|told| told.version > self.document.version);
+        for change in later.flat_map(|told| told.changes) {
+            match change {
+                DocumentChange::Edit(edit) if text.get(edit.range.clone()).is_some() => {
+                    text.replace_range(edit.range, &edit.text);
+                }
+                DocumentChange::Edit(_) => return false,
+                DocumentChange::Whole(whole) => text = whole,
+            }
+            if text == self.expected {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What is to be remembered of it, where nobody has answered it yet.
+    fn stuck(&self, unanswered: bool, answer: oneshot::Receiver<Said>, since: Instant) -> Option<Stuck> {
+        let (order, expected) = (self.order.clone(), self.expected.clone());
+        unanswered.then_some(Stuck { answer, since, order, expected })
+    }
+
     /// The change came alone, and with it bytes outside of the hunks that nobody types in the same moment: white space
     /// put in or taken out all over, or an edit beside ours. What was typed meanwhile is one edit with ours in it.
     fn altered(&self, text: &str) -> bool {
-        let (events, put) = self.heard.since();
+        let path = &self.order.change.path;
+        let (events, put) = (self.heard.since(path).len(), self.heard.put(path));
         let blank = || {
             let letters = |text: &'_ str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             letters(text) == letters(&self.expected)
@@ -259,7 +319,7 @@ impl Flight<'_> {
 
     /// What was asked for came in, and is not where it belongs. Lines of braces come in with much else, and say nothing.
     fn misplaced(&self, now: &Standings) -> bool {
-        let put = self.heard.put();
+        let put = self.heard.put(&self.order.change.path);
         self.order.change.hunks.iter().zip(&now.hunks).any(|(hunk, standing)| {
             let side = match wanted(self.order, &hunk.id) {
                 Some(HunkState::Accepted) => self.order.change.new_text(hunk),
@@ -271,17 +331,5 @@ impl Flight<'_> {
             let right = wanted(self.order, &hunk.id) == Some(standing.state);
             tells && !right && put.iter().any(|put| put.contains(side))
         })
-    }
-}
-
-/// An edit that nobody has answered yet.
-fn keep(
-    stuck: &mut Option<(oneshot::Receiver<Said>, Instant)>,
-    unanswered: bool,
-    answer: oneshot::Receiver<Said>,
-    sent: Instant,
-) {
-    if unanswered {
-        *stuck = Some((answer, sent));
     }
 }

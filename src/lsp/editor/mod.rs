@@ -3,9 +3,10 @@
 //! Clients say that they applied an edit that they dropped, say nothing, say it late, and tell of the new text before or
 //! after they answer, together with what the user typed meanwhile. So the answer only says when to begin to doubt.
 //!
-//! **Invariant:** one edit is in flight; all hunks of an order are in it; a decision counts when the document's text
-//! shows it ([`attempt`]). An edit that was never answered holds back the next one, since it may still come. Absent:
-//! which hunks; an order names them.
+//! **Invariant:** one edit is in flight in a document; all hunks of an order are in it; a decision counts when the
+//! document's text shows it ([`attempt`]). An edit that was never answered holds back the next one of its document, since
+//! it may still come. Those of other documents need not wait for it: each is for one document, by its number, which is
+//! what clients compare. Absent: which hunks; an order names them.
 
 mod attempt;
 mod heard;
@@ -18,7 +19,8 @@ use crate::domain::problem::Replacement;
 use crate::ports::{Document, Documents, Editor, EditorFault, EditorOrder, Fut, SENDING, SessionId};
 use attempt::{Attempts, Patience};
 use heard::Heard;
-use std::sync::{Arc, OnceLock, Weak};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex as Plain, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 use tokio::sync::{Mutex, oneshot};
 use tower_lsp::lsp_types::{
@@ -50,6 +52,9 @@ pub(super) enum Said {
 pub(super) trait Wire: Send + Sync {
     /// Sends the edit before it returns. The receiver fails where no answer will ever come.
     fn ask(&self, asked: Asked) -> oneshot::Receiver<Said>;
+
+    /// The client, for the user.
+    fn name(&self) -> String;
 }
 
 /// The editor of one session.
@@ -57,17 +62,23 @@ pub struct SessionEditor {
     session: Weak<Session>,
     /// Since the first order; the documents have no way to stop listening.
     heard: OnceLock<Arc<Heard>>,
-    flight: Mutex<Attempts>,
+    /// By document.
+    flights: Plain<HashMap<WorkspacePath, Arc<Mutex<Attempts>>>>,
 }
 
 impl SessionEditor {
     /// Of this session, as long as there is one.
     pub fn new(session: Weak<Session>) -> Self {
-        Self { session, heard: OnceLock::new(), flight: Mutex::default() }
+        Self { session, heard: OnceLock::new(), flights: Plain::default() }
     }
 
     fn heard(&self, documents: &Arc<dyn Documents>, session: SessionId) -> Arc<Heard> {
         self.heard.get_or_init(|| Heard::listen(documents, session)).clone()
+    }
+
+    fn flight(&self, path: &WorkspacePath) -> Arc<Mutex<Attempts>> {
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        flights.entry(path.clone()).or_default().clone()
     }
 }
 
@@ -89,7 +100,8 @@ impl Editor for SessionEditor {
             }
             let heard = self.heard(session.documents(), id);
             let _until_it_is_done = session.ordered();
-            let mut flight = self.flight.lock().await;
+            let flight = self.flight(&path);
+            let mut flight = flight.lock().await;
             let wire = OfSession(Arc::downgrade(&session));
             let documents = session.documents().clone();
             drop(session);
@@ -132,6 +144,12 @@ impl Wire for OfSession {
             let _gone = told.send(said);
         });
         answer
+    }
+
+    fn name(&self) -> String {
+        let session = self.0.upgrade();
+        let name = session.and_then(|session| Some(session.facts()?.name.clone()));
+        name.unwrap_or_else(|| "the editor".to_owned())
     }
 }
 

@@ -14,6 +14,7 @@ use crate::domain::text;
 use crate::ports::{DocumentChange, DocumentEvent};
 use crate::testing::editor::{self, Profile, Shared, TestGround, TestPort};
 use crate::workspace::Buffers;
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Mutex as Plain;
@@ -29,6 +30,10 @@ enum Act {
     Apply,
     /// Makes it and tells of it in one change with what the user typed.
     ApplyAndType,
+    /// Makes it and tells of it, change by change, together with the user's next one.
+    ApplyThenType,
+    /// The same with a change of the user's where the first hunk was put.
+    ApplyThenRetouch,
     /// Makes it, and takes the blank lines out as well.
     ApplyAndTidy,
     /// Makes it one line too low.
@@ -89,6 +94,13 @@ impl Client {
                 let now = format!("// typed\n{}", text::apply(&text, edits).unwrap());
                 self.tell(vec![Replacement { range: 0..text.len(), text: now }]);
             }
+            ApplyThenType | ApplyThenRetouch => {
+                let mut changes: Vec<Replacement> = edits.iter().rev().cloned().collect();
+                let made = text::apply(&self.text(), edits).unwrap();
+                let at = made.find("uno").filter(|_| matches!(act, ApplyThenRetouch)).unwrap_or(made.len());
+                changes.push(Replacement { range: at..at, text: "// typed\n".to_owned() });
+                self.tell(changes);
+            }
             ApplyAndTidy => {
                 let text = self.text();
                 let now = text::apply(&text, edits).unwrap().replace("\n\n", "\n");
@@ -132,6 +144,10 @@ impl Wire for Line {
             }
         });
         answer
+    }
+
+    fn name(&self) -> String {
+        "Ed".to_owned()
     }
 }
 
@@ -182,6 +198,7 @@ impl Scene {
             Err(EditorFault::Conflict(_)) => "conflict".to_owned(),
             Err(EditorFault::Refused { reason, .. }) => format!("refused: {reason}"),
             Err(EditorFault::NotSeen { .. }) => "not seen".to_owned(),
+            Err(EditorFault::Unanswered { editor, .. }) => format!("{editor} has not answered"),
             Err(EditorFault::Misapplied { .. }) => "misapplied".to_owned(),
         }
     }
@@ -222,6 +239,8 @@ async fn the_text_decides_whatever_the_client_says() {
     check(&[&[said(), Wait, ApplyAndType]], "done oao 1").await;
     check(&[&[Apply, no()]], "done oao 1").await;
     check(&[&[no(), Wait, Apply]], "done oao 1").await;
+    check(&[&[ApplyThenType, said()]], "done oao 1").await;
+    check(&[&[said(), Wait, ApplyThenType]], "done oao 1").await;
     check(&[&[SayNull, Wait, Apply]], "done oao 1").await;
     check(&[&[Wait, Apply, Hang]], "done oao 1").await;
     // applied, it says, and is not
@@ -255,6 +274,13 @@ async fn what_is_not_as_asked_is_said() {
 }
 
 #[tokio::test]
+async fn what_the_user_makes_of_an_edit_that_landed_is_theirs() {
+    let scene = scene(&[&[ApplyThenRetouch, Say(Said::Applied)]]);
+    assert_eq!(scene.decide(&[0], &[]).await, "done");
+    assert_eq!((scene.states().as_str(), scene.asked()), ("too", 1));
+}
+
+#[tokio::test]
 async fn what_stands_as_decided_is_not_asked_for() {
     let scene = scene(&[&[Apply, Say(Said::Applied)], &[Apply, Say(Said::Applied)]]);
     assert_eq!(scene.decide(&[], &[0, 1, 2]).await, "done");
@@ -280,20 +306,33 @@ async fn two_decisions_at_once_are_two_edits_one_after_the_other() {
 #[tokio::test]
 async fn nothing_is_sent_on_top_of_an_edit_that_may_still_come() {
     let scene = scene(&[&[Hang], &[Apply, Say(Said::Applied)]]);
-    assert_eq!(scene.decide(&[1], &[]).await, "not seen");
-    assert_eq!(scene.decide(&[1], &[]).await, "not seen");
+    assert_eq!(scene.decide(&[1], &[]).await, "Ed has not answered");
+    // told at once, whatever is decided there
+    for put in [1, 0] {
+        assert_eq!(scene.decide(&[put], &[]).now_or_never().as_deref(), Some("Ed has not answered"));
+    }
     assert_eq!(scene.asked(), 1);
     // the prompt that held it back is gone: it answers, and tells of the text a moment later
     let at = scene.client.text().find("}\n\nfn c").unwrap();
     let told = scene.client.hung.lock().unwrap().pop().unwrap();
     let client = scene.client.clone();
+    told.send(Said::Applied).unwrap();
     tokio::spawn(async move {
-        told.send(Said::Applied).unwrap();
         client.act(Wait, &[], 0, &mut None).await;
         client.tell(vec![Replacement { range: at..at, text: "    log();\n".to_owned() }]);
     });
     assert_eq!(scene.decide(&[1], &[]).await, "done");
     assert_eq!((scene.states().as_str(), scene.asked()), ("oao", 1));
+    assert_eq!(scene.decide(&[0], &[]).await, "done");
+    assert_eq!((scene.states().as_str(), scene.asked()), ("aao", 2));
+}
+
+#[tokio::test]
+async fn an_edit_that_the_text_shows_is_waited_for_no_more() {
+    let scene = scene(&[&[Hang], &[Apply, Say(Said::Applied)]]);
+    assert_eq!(scene.decide(&[1], &[]).await, "Ed has not answered");
+    let at = scene.client.text().find("}\n\nfn c").unwrap();
+    scene.client.tell(vec![Replacement { range: at..at, text: "    log();\n".to_owned() }]);
     assert_eq!(scene.decide(&[0], &[]).await, "done");
     assert_eq!((scene.states().as_str(), scene.asked()), ("aao", 2));
 }
@@ -344,10 +383,15 @@ impl Room {
 
     /// Accepts the second hunk.
     fn accept(&self) -> tokio::task::JoinHandle<Result<(), EditorFault>> {
-        let (_, editor) = self.documents.editor(&path(), None).unwrap();
+        self.accept_in(path())
+    }
+
+    /// The same in a file with the same text.
+    fn accept_in(&self, path: WorkspacePath) -> tokio::task::JoinHandle<Result<(), EditorFault>> {
+        let (_, editor) = self.documents.editor(&path, None).unwrap();
         let put = vec![self.change.hunks[1].id.clone()];
-        let order =
-            EditorOrder { change: (*self.change).clone(), put, take: vec![], label: "accept".to_owned(), until: None };
+        let change = FileChange { path, ..(*self.change).clone() };
+        let order = EditorOrder { change, put, take: vec![], label: "accept".to_owned(), until: None };
         tokio::spawn(async move { editor.carry_out(order).await })
     }
 }
@@ -373,6 +417,28 @@ async fn a_buffer_of_neovim_that_was_never_changed_takes_the_edit() {
     room.editor.expect("workspace/applyEdit").await;
     deciding.await.unwrap().unwrap();
     assert_eq!(room.editor.text("src/a.rs").unwrap().matches("log();").count(), 1);
+}
+
+#[tokio::test]
+async fn an_edit_that_is_not_answered_holds_back_its_own_document_only() {
+    let room = Room::new(Profile::neovim_0_11()).await;
+    let other = WorkspacePath::new("src/b.rs").unwrap();
+    room.editor.open("src/b.rs", "rust", BEFORE);
+    room.heard().await;
+    room.editor.adjust(|profile| profile.edits = editor::Edits::Ignored);
+    let stuck = room.accept();
+    room.editor.expect("workspace/applyEdit").await;
+    room.editor.adjust(|profile| profile.edits = editor::Edits::Made);
+    room.accept_in(other.clone()).await.unwrap().unwrap();
+    room.editor.expect("workspace/applyEdit").await;
+    assert!(!stuck.is_finished(), "the other document did not wait for this one");
+    let say = |fault: EditorFault| fault.to_string();
+    let first = say(stuck.await.unwrap().unwrap_err());
+    assert!(first.starts_with("Neovim has not answered an edit of src/a.rs for 2 s; answer what it asks"), "{first}");
+    let EditorFault::Unanswered { path, waited, left, .. } = room.accept().await.unwrap().unwrap_err() else {
+        panic!("it may still be made")
+    };
+    assert_eq!((path.as_str(), waited + left), ("src/a.rs", 29), "what is left counts whole seconds");
 }
 
 #[cfg(unix)]

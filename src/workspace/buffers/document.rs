@@ -63,6 +63,10 @@ impl Open {
         Document { session, version: self.version, text: Arc::clone(&self.text) }
     }
 
+    pub(super) fn is_astray(&self) -> bool {
+        self.astray
+    }
+
     /// Follows the client. One edit costs one copy of the text and nothing that grows with the number of hunks times
     /// its length.
     pub(super) fn change(&mut self, version: i32, changes: &[DocumentChange], touch: u64) {

@@ -160,6 +160,10 @@ impl Documents for Buffers {
         lock(&self.inner).newest(path).map(|(session, open)| open.document(session))
     }
 
+    fn is_astray(&self, session: SessionId, path: &WorkspacePath) -> bool {
+        lock(&self.inner).find(path, session).is_some_and(Open::is_astray)
+    }
+
     fn paths(&self) -> Vec<WorkspacePath> {
         let mut paths: Vec<WorkspacePath> = lock(&self.inner).open.keys().cloned().collect();
         paths.sort();
