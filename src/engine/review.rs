@@ -238,11 +238,15 @@ fn choose<'a>(
             Target::Step(step) => format!(" of step {step}"),
             Target::Hunks(_) | Target::All => String::new(),
         };
-        return nothing(&if undo {
-            format!("there is no decision{whose} to take back")
-        } else {
-            format!("no hunk{whose} waits for this decision")
+        if undo {
+            return nothing(&format!("there is no decision{whose} to take back"));
+        }
+        let meant = hunks.iter().filter(|hunk| match target {
+            Target::File(path) => &hunk.path == path,
+            Target::Step(step) => &hunk.step == step,
+            Target::Hunks(_) | Target::All => true,
         });
+        return nothing(&format!("no hunk{whose} waits for this decision{}", standing(meant)));
     }
     if let Wish::Accept(_) = wish
         && let Some(touched) = chosen.iter().find(|hunk| hunk.state == HunkState::Touched)
@@ -250,13 +254,35 @@ fn choose<'a>(
         return Err(refuse(
             RefusalKind::WrongState,
             format!(
-                "{} no longer fits: the text at its place in {} has changed, and nothing is guessed",
-                touched.id, touched.path
+                "{}: {} no longer fits, the text at its place has changed and nothing is guessed",
+                touched.path, touched.id
             ),
             format!("planwright review {id} shows both sides; reject it, or bring its place back and accept it"),
         ));
     }
     Ok((chosen, unfit))
+}
+
+/// How hunks stand that wait for no decision: whoever asks once more learns what became of the first time.
+fn standing<'a>(hunks: impl Iterator<Item = &'a ReviewHunk>) -> String {
+    let mut counts = [0_usize; 4];
+    for hunk in hunks {
+        let rejected = matches!(hunk.decision, Some((Decision::Reject(_), _)));
+        let at = match hunk.state {
+            HunkState::Accepted if hunk.on_disk => 0,
+            HunkState::Accepted => 1,
+            HunkState::Open | HunkState::Touched if rejected => 2,
+            HunkState::Open | HunkState::Touched => 3,
+        };
+        if let Some(count) = counts.get_mut(at) {
+            *count += 1;
+        }
+    }
+    let words = ["accepted", "accepted and not saved", "rejected", "to be looked at one by one"];
+    let parts =
+        counts.iter().zip(words).filter(|(count, _)| **count > 0).map(|(count, word)| format!("{count} {word}"));
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
 }
 
 /// The files that a wish is about: they are looked at before it is judged.

@@ -37,7 +37,17 @@ pub struct ClientFacts {
     pub goal_input: bool,
 }
 
+/// Editors that show a message on a line of the terminal, in lower case. Those like vi stop until a key is pressed where
+/// it does not fit.
+const IN_TERMINALS: [&str; 4] = ["vim", "helix", "kak", "emacs"];
+
 impl ClientFacts {
+    /// A message has a window of its own, and room for several lines. Not known is no.
+    pub fn is_roomy(&self) -> bool {
+        let name = self.name.to_lowercase();
+        name != "an editor" && !IN_TERMINALS.iter().any(|known| name.contains(known))
+    }
+
     /// From the parameters of `initialize`.
     pub fn read(params: &Value) -> Self {
         let at = |pointer: &str| params.pointer(pointer);

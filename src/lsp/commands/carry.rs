@@ -4,7 +4,7 @@
 //! starts; the views show it.
 
 use super::errand::{Decide, Errand, Shown, Wanted};
-use super::moment::Moment;
+use super::moment::{Moment, Seen};
 use super::paper::{self, Asked};
 use super::refusal_of;
 use crate::desk::{Desk, Dossier, PageKind, Query, View};
@@ -76,6 +76,28 @@ pub async fn approve_and_run(
     }
 }
 
+/// The file that an errand is about, where it is about one.
+pub fn about(errand: &Errand, desk: &Desk) -> Option<WorkspacePath> {
+    let of_target = |target: &Target| match target {
+        Target::File(path) => Some(path.clone()),
+        Target::Hunks(ids) => {
+            let mut all = desk.tasks.iter().flat_map(|dossier| dossier.hunks.iter());
+            all.find(|hunk| ids.contains(&hunk.id)).map(|hunk| hunk.path.clone())
+        }
+        Target::Step(_) | Target::All => None,
+    };
+    match errand {
+        Errand::Act(Action::Accept { target, .. } | Action::Reject { target, .. } | Action::Undo { target, .. }) => {
+            of_target(target)
+        }
+        Errand::Small { place, .. } => Some(place.path.clone()),
+        Errand::Decide { place, .. } | Errand::Words { place, .. } | Errand::Walk { place, .. } => {
+            place.as_ref().map(|place| place.path.clone())
+        }
+        Errand::Act(_) | Errand::Begin(_) | Errand::Approve { .. } | Errand::Offered { .. } | Errand::Show(_) => None,
+    }
+}
+
 /// What a goal page comes to.
 pub fn of_page(asked: Asked) -> Errand {
     let Asked { wanted, place, words } = asked;
@@ -132,17 +154,24 @@ impl Doing<'_> {
         })?;
         let path = tasks::plan_of(self.root.root(), dossier);
         let task = dossier.task.id.clone();
-        let documents = self.session.documents();
-        let (here, newest) = path
-            .map(|path| (self.session.id().and_then(|id| documents.of(id, &path)), documents.newest(&path)))
-            .unwrap_or_default();
-        if let (Some(here), Some(newest)) = (&here, &newest)
-            && here.text != newest.text
+        let (seen, now) = match &path {
+            Some(path) => (self.moment.plan(path), Seen::now(self.session, path)),
+            None => (Seen::default(), Seen::default()),
+        };
+        if let (Some(here), Some(newest)) = (&seen.here, &seen.newest)
+            && here != newest
         {
             let message = format!("another editor shows another plan of {task}; nothing was approved");
             return Err(refuse(RefusalKind::Plan, message, "save it in one of them and load it in the other"));
         }
-        let text = here.or(newest).map_or_else(|| page.text.to_string(), |open| open.text.to_string());
+        let text_of = |open: Seen| open.here.or(open.newest).unwrap_or_else(|| page.text.clone());
+        let (text, now) = (text_of(seen), text_of(now));
+        let is_astray = |path| self.session.id().is_some_and(|id| self.session.documents().is_astray(id, path));
+        if text != now || path.as_ref().is_some_and(is_astray) {
+            let message = format!("the plan of {task} changed as it was being approved; nothing was approved");
+            return Err(refuse(RefusalKind::Plan, message, "look at it, then approve it again"));
+        }
+        let text = text.to_string();
         let View::Compiled(compiled) = self.ask(Query::Compile { task: Some(task.clone()), text }).await? else {
             return Err(nonsense());
         };

@@ -10,9 +10,12 @@ use crate::desk::{Desk, Dossier};
 use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::plan::small;
 use crate::domain::task::action::Refusal;
+use crate::lsp::session::Session;
+use crate::lsp::views::{Section, diagnostic};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
+use tower_lsp::lsp_types::{DiagnosticSeverity, Range};
 
 /// What commands remember of a session.
 #[derive(Default)]
@@ -31,6 +34,8 @@ pub(super) struct Remembered {
     pub stop: Option<(WorkspacePath, u32)>,
     /// Why the root is not open.
     pub shut: Option<Refusal>,
+    /// The file whose first line shows what the last command came to.
+    told: Option<WorkspacePath>,
 }
 
 impl Memory {
@@ -46,6 +51,18 @@ impl Memory {
     /// The root is open, or it is not and why.
     pub fn root(&self, shut: Option<Refusal>) {
         self.lock().shut = shut;
+    }
+
+    /// The first line of a file shows this, and that of the file before it nothing more.
+    pub(super) fn told(&self, session: &Session, of: Option<(&WorkspacePath, String)>) {
+        let before = std::mem::replace(&mut self.lock().told, of.as_ref().map(|(path, _)| (*path).clone()));
+        if let Some(path) = before {
+            session.views().put(&path, Section::Told, Vec::new());
+        }
+        if let Some((path, line)) = of {
+            let said = diagnostic(Range::default(), DiagnosticSeverity::WARNING, line);
+            session.views().put(path, Section::Told, vec![said]);
+        }
     }
 
     /// A blank page was handed out.

@@ -24,6 +24,7 @@ use crate::desk::Desk;
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
+use crate::lsp::facts::ClientFacts;
 use crate::lsp::ground::Place;
 use crate::lsp::session::Session;
 use crate::lsp::views::words;
@@ -39,9 +40,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tower_lsp::lsp_types::Url;
 
-/// Characters of an error that is shown. Neovim writes `LSP[planwright]` before it, and stops everything at a line that
-/// has no room in its 80 columns.
+/// Characters of an error that is shown in a terminal. Neovim writes `LSP[planwright]` before it, and stops everything
+/// at a line that has no room in its 80 columns.
 const SHOWN: usize = 60;
+
+/// The same where an error has a window of its own.
+const ROOMY: usize = 400;
 
 /// Characters of an error in the log: a refusal may quote a whole plan.
 const LOGGED: usize = 4000;
@@ -65,6 +69,8 @@ enum What {
 /// Takes a command. What it is about is looked at behind the handler: that may read files and texts.
 pub fn run(session: &Arc<Session>, id: &str, arguments: &[Value]) {
     session.acted();
+    // What the last one came to was read, or is in the log.
+    session.commands().told(session, None);
     take(session, What::Command { id: id.to_owned(), arguments: arguments.to_vec() });
 }
 
@@ -139,17 +145,24 @@ async fn opened(session: &Session) -> Result<Arc<dyn Place>, Refusal> {
 
 /// Carries one out. A panic ends it and nothing else.
 async fn done(session: Arc<Session>, root: Arc<dyn Place>, order: Order) {
-    let doing = AssertUnwindSafe(carried_out(&session, root, &order)).catch_unwind().await;
+    let mut about = None;
+    let doing = AssertUnwindSafe(carried_out(&session, root, &order, &mut about)).catch_unwind().await;
     let (message, next) = match doing {
         Ok(Ok(())) => return,
         Ok(Err(reason)) => reason,
         Err(_panic) => ("the command failed in planwright itself".to_owned(), "please report this fault".to_owned()),
     };
     order.forget(&session);
-    complain(&session, &message, &next);
+    complain_of(&session, about.as_ref(), &message, &next);
 }
 
-async fn carried_out(session: &Arc<Session>, root: Arc<dyn Place>, order: &Order) -> Result<(), (String, String)> {
+/// `about`: where the file goes that it is about.
+async fn carried_out(
+    session: &Arc<Session>,
+    root: Arc<dyn Place>,
+    order: &Order,
+    about: &mut Option<WorkspacePath>,
+) -> Result<(), (String, String)> {
     let errand = match &order.what {
         What::Command { id, arguments } => understood(session, id, arguments)?,
         What::Page(asked) => {
@@ -160,7 +173,8 @@ async fn carried_out(session: &Arc<Session>, root: Arc<dyn Place>, order: &Order
             carry::of_page(asked.clone())
         }
     };
-    let done = carry::out(session, root.as_ref(), errand, order.moment).await;
+    *about = carry::about(&errand, &session.desk());
+    let done = carry::out(session, root.as_ref(), errand, order.moment.clone()).await;
     done.map_err(|refusal| (refusal.message, refusal.next))
 }
 
@@ -201,12 +215,22 @@ fn file(session: &Session, text: &str) -> Option<WorkspacePath> {
 
 /// One line that is shown; the log has all of it, with the next step.
 pub(super) fn complain(session: &Session, message: &str, next: &str) {
+    complain_of(session, None, message, next);
+}
+
+/// The same about a file: where the line has no room for all of it, the file's first line shows it until the next
+/// command.
+pub(super) fn complain_of(session: &Session, about: Option<&WorkspacePath>, message: &str, next: &str) {
     let joined = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = joined(format!("planwright: {message}"));
     let whole = joined(format!("{message}; next: {next}"));
-    let shown = if whole.chars().count() <= SHOWN { &whole } else { &message };
-    session.client().show_error(&words::line(shown, SHOWN));
+    let room = if session.facts().is_some_and(ClientFacts::is_roomy) { ROOMY } else { SHOWN };
+    let fits = whole.chars().count() <= room;
+    session.client().show_error(&words::line(if fits { &whole } else { &message }, room));
     session.client().log(words::line(&whole, LOGGED));
+    if let Some(path) = about.filter(|_| !fits) {
+        session.commands().told(session, Some((path, words::line(&whole, LOGGED))));
+    }
 }
 
 fn refusal_of(error: &std::io::Error) -> Refusal {

@@ -1,10 +1,16 @@
-//! When a document may be shown.
+//! When a command was given: what the user saw then, and whether a document may still be shown.
 //!
-//! Invariant: shown only directly after a command of the user: within a second, and if they have typed nothing since.
+//! Invariant: what a person approves is what they saw, not what a text became behind their command. A document is
+//! shown only directly after a command of the user: within a second, and if they have typed nothing since.
 //! Later it would take the keys of somebody who went on working. Absent: what is shown.
 
+use crate::domain::ids::WorkspacePath;
+use crate::lsp::plan_doc::whose;
 use crate::lsp::session::Session;
+use crate::ports::Document;
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tower_lsp::lsp_types::{Range, Url};
 
@@ -12,16 +18,43 @@ use tower_lsp::lsp_types::{Range, Url};
 const SOON: Duration = Duration::from_secs(1);
 
 /// The moment of a command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Moment {
     at: Instant,
     typed: u64,
+    plans: HashMap<WorkspacePath, Seen>,
+}
+
+/// A plan document as it was open.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// In this editor.
+    pub here: Option<Arc<str>>,
+    /// In the editor that changed it last.
+    pub newest: Option<Arc<str>>,
+}
+
+impl Seen {
+    /// As it is now.
+    pub fn now(session: &Session, path: &WorkspacePath) -> Self {
+        let documents = session.documents();
+        let here = session.id().and_then(|id| documents.of(id, path));
+        let text = |document: Document| document.text;
+        Self { here: here.map(text), newest: documents.newest(path).map(text) }
+    }
 }
 
 impl Moment {
     /// Now.
     pub fn now(session: &Session) -> Self {
-        Self { at: Instant::now(), typed: session.typed() }
+        let open = session.documents().paths().into_iter().filter(|path| whose(path).is_some());
+        let plans = open.map(|path| (path.clone(), Seen::now(session, &path))).collect();
+        Self { at: Instant::now(), typed: session.typed(), plans }
+    }
+
+    /// A plan document as the user saw it; nothing where it was not open.
+    pub fn plan(&self, path: &WorkspacePath) -> Seen {
+        self.plans.get(path).cloned().unwrap_or_default()
     }
 
     /// What is shown now still answers the command.

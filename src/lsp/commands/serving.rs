@@ -3,26 +3,29 @@
 //! Invariant: what is not expected fails. Absent: what a command does in the engine.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a broken expectation fails its test")]
 
-use crate::desk::{Desk, Query, View};
-use crate::domain::ids::HunkId;
+use crate::desk::{CompareView, Desk, ItemView, Query, View};
+use crate::domain::ids::{HunkId, RevisionRef, TaskId};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Which};
 use crate::host::{Port, Update};
 use crate::lsp::views::fixture::{change, desk, file, task};
 use crate::ports::Fut;
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, buffers};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::sync::{broadcast, watch};
 
 const PAGE: &str = ".planwright/goal.md";
 
-/// A port whose next action panics, if it is to.
+/// A port whose next action or question panics, if it is to, and that knows what no desk does.
 #[derive(Default)]
 struct Faulty {
     port: TestPort,
     panics: AtomicBool,
+    /// The answer to what the desk does not know.
+    knows: Mutex<Option<View>>,
+    asked: AtomicUsize,
 }
 
 impl Port for Faulty {
@@ -32,6 +35,13 @@ impl Port for Faulty {
     }
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
+        if matches!(query, Query::Item { .. } | Query::Compare { .. }) {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.panics.swap(false, Ordering::Relaxed), "as it is to");
+            if let Some(view) = self.knows.lock().unwrap().clone() {
+                return Box::pin(std::future::ready(Ok(view)));
+            }
+        }
         self.port.ask(query)
     }
 
@@ -70,6 +80,10 @@ impl Scene {
 
     /// With a root that opens at once, or when it may.
     async fn opened(first: Desk, at_once: bool) -> Self {
+        Self::in_editor(first, at_once, Profile::neovim_0_11()).await
+    }
+
+    async fn in_editor(first: Desk, at_once: bool, profile: Profile) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = Arc::new(Faulty::default());
         port.port.show(first);
@@ -77,7 +91,7 @@ impl Scene {
         if !at_once {
             ground.opening.forget_permits(1);
         }
-        let editor = Editor::start(Profile::neovim_0_11(), folder.path(), Arc::new(Shared(ground.clone()))).await;
+        let editor = Editor::start(profile, folder.path(), Arc::new(Shared(ground.clone()))).await;
         editor.allow_views();
         Self { folder, port, ground, editor }
     }
@@ -173,6 +187,112 @@ async fn an_error_fits_on_a_line_and_the_log_has_all_of_it() {
     scene.port.port.refuse(Some(refusal));
     scene.give("run", json!([])).await;
     assert_eq!(scene.complaint().await, "planwright: no; next: planwright.openPlan");
+}
+
+#[tokio::test]
+async fn an_error_about_a_file_is_read_there_where_the_line_has_no_room_for_it() {
+    let scene = Scene::new(two()).await;
+    scene.editor.look();
+    let hunk = hunks(&two())[0].clone();
+    let long = format!("src/a.rs: {hunk} no longer fits, the text at its place has changed");
+    let refusal = Refusal { kind: RefusalKind::Policy, message: long.clone(), next: "reject it".to_owned() };
+    scene.port.port.refuse(Some(refusal));
+    scene.give("accept", json!([{ "hunk": hunk }])).await;
+    let shown = scene.complaint().await;
+    assert!(shown.starts_with("planwright: src/a.rs: ") && shown.ends_with('…'), "{shown}");
+    let whole = format!("planwright: {long}; next: reject it");
+    let said = || scene.editor.messages("src/a.rs").contains(&whole);
+    scene.editor.until("all of it at the file", || said().then_some(())).await;
+    // Until the next command.
+    scene.port.port.refuse(None);
+    scene.give("pause", json!([])).await;
+    scene.editor.until("it is gone", || (!said()).then_some(())).await;
+}
+
+#[tokio::test]
+async fn an_editor_with_room_shows_an_error_in_full() {
+    let scene = Scene::in_editor(two(), true, Profile::vscode_1_139()).await;
+    let message = "src/a.rs: the editor did not apply the edit: read only; the hunk stays open".to_owned();
+    let next = "planwright review k7f3 shows what stands where".to_owned();
+    scene.port.port.refuse(Some(Refusal { kind: RefusalKind::Policy, message: message.clone(), next: next.clone() }));
+    scene.give("run", json!([])).await;
+    assert_eq!(scene.complaint().await, format!("planwright: {message}; next: {next}"));
+}
+
+#[tokio::test]
+async fn what_is_typed_behind_an_approval_is_not_approved() {
+    const PLAN: &str = ".planwright/tasks/k7f3/it.plan.md";
+    for typed in [true, false] {
+        let scene = Scene::opened(Desk::default(), false).await;
+        let mut planned = task("k7f3", Vec::new());
+        let page = crate::desk::Page {
+            path: scene.folder.path().canonicalize().unwrap().join(PLAN),
+            ..(**planned.page.as_ref().unwrap()).clone()
+        };
+        let text = page.text.to_string();
+        planned.page = Some(Arc::new(page));
+        scene.port.port.show(desk(vec![planned]));
+        scene.editor.open(PLAN, "markdown", &text);
+        scene.give("approve", json!(["k7f3"])).await;
+        if typed {
+            scene.editor.replace(PLAN, 0..0, "x");
+        }
+        scene.editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+        scene.ground.opening.add_permits(1);
+        let said = scene.complaint().await;
+        // Else it comes to be compiled, which nobody does here.
+        assert_eq!(said.contains("changed as it was"), typed, "{said}");
+        assert_eq!(scene.port.port.acted(), []);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_comes_too_late_to_be_shown_is_named_in_the_log() {
+    let scene = Scene::opened(two(), false).await;
+    scene.editor.open("src/a.rs", "rust", "a\n");
+    scene.give("openReview", json!(["k7f3"])).await;
+    scene.editor.replace("src/a.rs", 0..0, "x");
+    scene.editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+    scene.ground.opening.add_permits(1);
+    let named = |said: &Value| said["message"].as_str().unwrap().ends_with("/review.md");
+    scene.editor.expect_where("window/logMessage", named).await;
+    scene.settled().await;
+    assert_eq!(scene.editor.shown(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_page_of_two_revisions_holds_nothing_that_is_obeyed() {
+    let scene = Scene::new(two()).await;
+    let of = |number| RevisionRef { number, digest: "9f2c81d04a7e".to_owned() };
+    let difference = vec!["- \u{1b}[2J\u{202e}gone".to_owned(), "+ ```\n# not a heading".to_owned()];
+    let view = CompareView { task: TaskId::new("k7f3"), from: of(1), to: of(2), difference };
+    *scene.port.knows.lock().unwrap() = Some(View::Compare(view));
+    scene.give("compare", json!(["k7f3"])).await;
+    assert_eq!(scene.shown().await, "compare.md");
+    let page = std::fs::read_to_string(scene.folder.path().join(".planwright/compare.md")).unwrap();
+    let (_, lines) = page.split_once("\n\n").unwrap();
+    assert_eq!(lines, "    - <U+001B>[2J<U+202E>gone\n    + ```<U+000A># not a heading\n");
+}
+
+#[tokio::test]
+async fn a_question_for_an_item_that_fails_is_asked_again() {
+    let scene = Scene::new(two()).await;
+    scene.editor.open("src/c.rs", "rust", "fn send() {}\n");
+    let item = ItemView { symbol: Some("send".to_owned()), lines: (1, 1), check: None };
+    *scene.port.knows.lock().unwrap() = Some(View::Item(item));
+    scene.port.panics.store(true, Ordering::Relaxed);
+    let titles = async || {
+        let all = scene.editor.actions("src/c.rs", "send").await;
+        all.iter().map(|one| one["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join("; ")
+    };
+    assert!(!titles().await.contains("`send`"));
+    let asked = || scene.port.asked.load(Ordering::Relaxed);
+    scene.editor.until("it was asked, in vain", || (asked() == 1).then_some(())).await;
+    let end = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !titles().await.contains("`send`") {
+        assert!(tokio::time::Instant::now() < end, "the item never becomes known");
+    }
+    assert!(asked() >= 2);
 }
 
 #[tokio::test]

@@ -12,6 +12,8 @@ use tower_lsp::lsp_types::{Diagnostic, PublishDiagnosticsParams, Url};
 /// Who has something to say of a file. In this order they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Section {
+    /// What a command came to, where the client had no room to show all of it.
+    Told,
     /// Gates that wait.
     Gates,
     /// Failures, and where a task stands.
