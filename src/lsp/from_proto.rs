@@ -1,7 +1,8 @@
 //! What a client means by lines and columns, as bytes.
 //!
-//! **Invariant:** nothing a client sends is out of range here: what lies behind an end means that end, a range that runs
-//! backwards means the same bytes. Absent: URIs, which only the session can tell (it knows the root and its links).
+//! **Invariant:** a place is always one of the text: what lies behind an end means that end, a range that runs backwards
+//! means the same bytes. A change at a line that the text does not have is given as one outside of it, for whoever
+//! follows the text: the client's is another by now. Absent: URIs, which only the session can tell (it knows the root and its links).
 
 use crate::domain::problem::Replacement;
 use crate::domain::text::{self, Encoding};
@@ -20,6 +21,19 @@ pub fn range(text: &str, range: Range, encoding: Encoding) -> ops::Range<usize> 
     one.min(other)..one.max(other)
 }
 
+/// The bytes that a change replaces; bytes behind the end, where the text has no such lines. The line behind the last
+/// is how clients name the end, and a whole text may be replaced as if it were longer.
+fn changed(text: &str, place: Range, encoding: Encoding) -> ops::Range<usize> {
+    let below = text.bytes().filter(|byte| *byte == b'\n').count().saturating_add(1);
+    let (first, last) = (place.start.min(place.end), place.start.max(place.end));
+    let is_there = |position: Position| usize::try_from(position.line).is_ok_and(|line| line <= below);
+    if is_there(last) || first == Position::default() {
+        return range(text, place, encoding);
+    }
+    let outside = text.len().saturating_add(1);
+    outside..outside
+}
+
 /// The changes of one notification, each meant on the text that the one before it left.
 pub fn changes(text: &str, changes: Vec<TextDocumentContentChangeEvent>, encoding: Encoding) -> Vec<DocumentChange> {
     let mut left = changes.len();
@@ -29,14 +43,20 @@ pub fn changes(text: &str, changes: Vec<TextDocumentContentChangeEvent>, encodin
         left -= 1;
         let now = scratch.as_deref().unwrap_or(text);
         let change = match change.range {
-            Some(place) => DocumentChange::Edit(Replacement { range: range(now, place, encoding), text: change.text }),
+            Some(place) => {
+                DocumentChange::Edit(Replacement { range: changed(now, place, encoding), text: change.text })
+            }
             None => DocumentChange::Whole(change.text),
         };
         if left > 0 {
             // only a further change needs to know what this one leaves
             let scratch = scratch.get_or_insert_with(|| text.to_owned());
             match &change {
-                DocumentChange::Edit(edit) => scratch.replace_range(edit.range.clone(), &edit.text),
+                DocumentChange::Edit(edit) if scratch.get(edit.range.clone()).is_some() => {
+                    scratch.replace_range(edit.range.clone(), &edit.text);
+                }
+                // as whoever follows the text does with what does not fit
+                DocumentChange::Edit(edit) => scratch.push_str(&edit.text),
                 DocumentChange::Whole(whole) => scratch.clone_from(whole),
             }
         }
@@ -47,7 +67,12 @@ pub fn changes(text: &str, changes: Vec<TextDocumentContentChangeEvent>, encodin
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "a test may stop at the first surprise"
+    )]
 
     use super::*;
     use crate::lsp::to_proto;
@@ -79,7 +104,8 @@ mod tests {
         check("🦀é\r\nb", vec![change(Some((0, 1, 0, 2)), "e")], Utf32, "🦀e\r\nb");
         // a backwards range, a column behind the end, a line below the last
         check("ab\nc", vec![change(Some((0, 99, 0, 1)), "")], Utf16, "a\nc");
-        check("ab\nc", vec![change(Some((7, 0, 9, 9)), "!")], Utf16, "ab\nc!");
+        check("ab\nc", vec![change(Some((2, 0, 2, 9)), "!")], Utf16, "ab\nc!");
+        check("ab\nc", vec![change(Some((0, 0, u32::MAX, u32::MAX)), "!")], Utf16, "!");
         check(
             "ab",
             vec![change(Some((0, 0, 0, 1)), ""), change(None, "é"), change(Some((0, 1, 0, 1)), "!")],
@@ -130,10 +156,25 @@ mod tests {
         }
 
         #[test]
-        fn whatever_a_client_sends_fits_the_text(text in texts(), list in prop::collection::vec((0..9_u32, 0..9_u32, 0..9_u32, 0..9_u32), 0..4)) {
+        fn whatever_a_client_sends_fits_the_text_or_lies_outside_of_it(text in texts(), list in prop::collection::vec((0..9_u32, 0..9_u32, 0..9_u32, 0..9_u32), 1..2)) {
             for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
-                let list = list.iter().map(|place| change(Some(*place), "é\n")).collect();
-                applied(&text, &changes(&text, list, encoding));
+                let lines = u32::try_from(text.matches('\n').count()).unwrap() + 1;
+                for place in &list {
+                    let (a, b, c, d) = *place;
+                    let there = a.max(c) <= lines || (a, b).min((c, d)) == (0, 0);
+                    let list = changes(&text, vec![change(Some(*place), "é\n")], encoding);
+                    let DocumentChange::Edit(edit) = &list[0] else { panic!("an edit stays one") };
+                    prop_assert_eq!(text.get(edit.range.clone()).is_some(), there, "{:?}", place);
+                }
+            }
+        }
+
+        /// Far ends, wide columns, several in one notification: nothing of it stops anything.
+        #[test]
+        fn hostile_ranges_stop_nothing(text in texts(), list in prop::collection::vec(prop::array::uniform4(prop_oneof![0..4_u32, Just(u32::MAX), any::<u32>()]), 0..5)) {
+            for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+                let list: Vec<_> = list.iter().map(|[a, b, c, d]| change(Some((*a, *b, *c, *d)), "é\n")).collect();
+                prop_assert_eq!(changes(&text, list.clone(), encoding).len(), list.len());
             }
         }
     }

@@ -150,6 +150,45 @@ async fn an_answer_that_comes_too_late_hurts_nobody() {
 }
 
 #[tokio::test]
+async fn a_change_outside_of_the_text_is_said_once_and_the_text_is_followed_again_once_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = crate::testing::editor::buffers();
+    let ground = TestGround::with_port(folder.path(), documents.clone(), Arc::new(TestPort::default()));
+    let editor = Editor::start(Profile::vscode_1_139(), folder.path(), Arc::new(Shared(ground))).await;
+    editor.allow("window/logMessage");
+    let path = crate::domain::ids::WorkspacePath::new("a.txt").unwrap();
+    let document = json!({"uri": editor.uri("a.txt"), "version": 2});
+    let heard = async || editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+    let astray = || documents.is_astray(SessionId(1), &path);
+    let (line, number) = (|line: Value| json!({"line": line, "character": 0}), |n: i64| json!(n));
+    let hostile = [number(7), number(4_294_967_295), number(4_294_967_296), number(-1), json!("x")];
+    for place in hostile {
+        editor.open("a.txt", "plaintext", "one\ntwo\n");
+        let (start, end) = (line(place.clone()), line(place));
+        let change = |start: &Value, end: &Value| {
+            let changes = json!([{"range": {"start": start, "end": end}, "text": "x"}]);
+            editor.notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": changes}));
+        };
+        change(&line(json!(1)), &line(json!(1)));
+        heard().await;
+        assert!(!astray(), "this one fits");
+        change(&start, &end);
+        change(&start, &end);
+        heard().await;
+        assert!(astray(), "{start}");
+        let said = editor.expect("window/showMessage").await;
+        let said = said["message"].as_str().unwrap();
+        assert!(said.contains("a.txt: ") && said.ends_with("next: close it and open it again"), "{said}");
+        let whole = json!([{"text": "all of it\n"}]);
+        editor.notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": whole}));
+        heard().await;
+        assert!(!astray());
+        assert_eq!(&*documents.newest(&path).unwrap().text, "all of it\n");
+        editor.close("a.txt");
+    }
+}
+
+#[tokio::test]
 async fn many_waiting_requests_keep_nobody_from_being_heard() {
     let editor = Bench::new().editor(Profile::neovim_0_11()).await;
     let waiting: Vec<_> = (0..200).map(|_| editor.begin("planwright/test/waits", Value::Null)).collect();
