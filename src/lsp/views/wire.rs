@@ -7,7 +7,7 @@ use super::fixture::{change, desk, file, path, review, task};
 use crate::desk::{Desk, Dossier, fixture};
 use crate::domain::problem::Replacement;
 use crate::domain::task::action::{Action, Which};
-use crate::domain::task::event::{Event, Settlement};
+use crate::domain::task::event::{Event, Intent, Settlement};
 use crate::domain::task::standing::TaskState;
 use crate::ports::{DocumentChange, DocumentEvent, Documents, SessionId};
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, buffers};
@@ -122,21 +122,38 @@ fn at_work() -> Dossier {
     fixture::dossier("k3xf", events, TaskState::Running)
 }
 
+/// The same a moment before, as it reads a file.
+fn reading() -> Dossier {
+    let mut events = fixture::story();
+    let reads = |event: &Event| matches!(event, Event::Intended { what: Intent::Tool { .. }, .. });
+    let at = events.iter().position(|(_, event)| reads(event)).unwrap();
+    events.truncate(at + 1);
+    fixture::dossier("k3xf", events, TaskState::Running)
+}
+
 #[tokio::test]
 async fn a_task_at_work_has_a_bar_that_can_be_cancelled_and_ends_when_it_waits() {
-    let scene = Scene::new(Profile::vscode_1_100(), vec![at_work()]).await;
+    let scene = Scene::new(Profile::vscode_1_100(), vec![reading()]).await;
     scene.editor.allow("textDocument/publishDiagnostics");
     let token = scene.editor.expect("window/workDoneProgress/create").await["token"].clone();
     let begin = scene.editor.expect("$/progress").await;
     assert_eq!((&begin["token"], &begin["value"]["kind"]), (&token, &json!("begin")));
     assert_eq!(begin["value"]["cancellable"], true);
     assert_eq!(begin["value"]["title"], "Agent: make retries configurable");
+    scene.show(vec![at_work()]);
+    let report = scene.editor.expect("$/progress").await;
+    assert_eq!((&report["token"], &report["value"]["kind"]), (&token, &json!("report")));
+    assert_ne!(report["value"]["message"], begin["value"]["message"]);
     scene.editor.notify("window/workDoneProgress/cancel", json!({"token": token}));
     let acts = scene.port.acts(1).await;
     assert!(matches!(&acts[0].1, Action::Cancel { task: Which::Task(task) } if task.as_str() == "k3xf"));
     scene.show(vec![net()]);
     let end = scene.editor.expect("$/progress").await;
     assert_eq!((&end["token"], &end["value"]["kind"]), (&token, &json!("end")));
+    // One that is over cancels nothing.
+    scene.editor.notify("window/workDoneProgress/cancel", json!({"token": token}));
+    scene.editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+    assert_eq!(scene.port.acted().len(), 1);
 }
 
 #[tokio::test]
