@@ -82,6 +82,10 @@ impl LanguageServer for Backend {
         methods::did_change::handle(&self.session, params).await;
     }
 
+    async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
+        methods::did_change_workspace_folders::handle(&self.session, params).await;
+    }
+
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         methods::did_save::handle(&self.session, params).await;
     }

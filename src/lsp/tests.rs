@@ -281,7 +281,7 @@ async fn every_editor_gets_the_same_capabilities() {
     codeLensProvider: {"resolveProvider":false}
     foldingRangeProvider: true
     executeCommandProvider: {"commands":null}
-    workspace: {"workspaceFolders":{"supported":true}}
+    workspace: {"workspaceFolders":{"supported":true,"changeNotifications":true}}
     "#);
 }
 
@@ -418,6 +418,42 @@ async fn initialize_is_answered_while_the_root_is_still_being_opened() {
     editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
     bench.ground.opening.add_permits(1);
     assert_eq!(editor.quit().await, 0);
+}
+
+#[tokio::test]
+async fn a_second_folder_is_refused_in_one_line_and_its_files_are_left_alone() {
+    let (folder, second, third) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let documents = crate::testing::editor::buffers();
+    let ground = TestGround::with_port(folder.path(), documents.clone(), Arc::new(TestPort::default()));
+    let mut editor = Editor::connect(Profile::vscode_1_139(), folder.path(), Arc::new(Shared(ground)));
+    editor.allow("window/logMessage");
+    let named = |folder: &TempDir| {
+        let path = folder.path().canonicalize().unwrap();
+        (path.display().to_string(), json!({"name": "f", "uri": format!("file://{}", path.display())}))
+    };
+    let mut said = Profile::vscode_1_139().initialize(editor.uri("").trim_end_matches('/'));
+    said["workspaceFolders"] = json!([named(&folder).1, named(&second).1]);
+    editor.initialize(said).await;
+    let line = |other: &TempDir| {
+        let (other, own) = (named(other).0, named(&folder).0);
+        format!("planwright: {other} is not served here, only {own} is; next: open it in a window of its own")
+    };
+    assert_eq!(editor.expect("window/showMessage").await["message"], line(&second));
+    // The first is served, the second is known to be not.
+    let added = json!([named(&folder).1, named(&second).1, named(&third).1]);
+    editor.notify("workspace/didChangeWorkspaceFolders", json!({"event": {"added": added, "removed": []}}));
+    assert_eq!(editor.expect("window/showMessage").await["message"], line(&third));
+    let item = |uri: String| json!({"uri": uri, "languageId": "rust", "version": 1, "text": "fn a() {}\n"});
+    let theirs = format!("file://{}/a.rs", named(&second).0);
+    for uri in [theirs.clone(), editor.uri("a.rs")] {
+        editor.notify("textDocument/didOpen", json!({"textDocument": item(uri)}));
+    }
+    let at = json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}});
+    let asked = json!({"textDocument": {"uri": theirs}, "range": at, "context": {"diagnostics": []}});
+    assert_eq!(editor.request("textDocument/codeAction", asked).await, Ok(Value::Null));
+    let paths: Vec<String> = documents.paths().iter().map(ToString::to_string).collect();
+    assert_eq!(paths, ["a.rs"]);
 }
 
 /// A ground that does not open its root for a while, or a port that cannot show its desk at once.

@@ -13,6 +13,7 @@ use crate::domain::task::action::Refusal;
 use crate::lsp::session::Session;
 use crate::lsp::views::{Section, diagnostic};
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tower_lsp::lsp_types::{DiagnosticSeverity, Range};
@@ -36,6 +37,8 @@ pub(super) struct Remembered {
     pub shut: Option<Refusal>,
     /// The file whose first line shows what the last command came to.
     told: Option<WorkspacePath>,
+    /// Other roots of which it was said that they are not served.
+    left_alone: HashSet<PathBuf>,
 }
 
 impl Memory {
@@ -46,6 +49,11 @@ impl Memory {
     /// The way to whoever takes orders, who is called once.
     pub(super) fn orders(&self, call: impl FnOnce() -> UnboundedSender<Order>) -> &UnboundedSender<Order> {
         self.orders.get_or_init(call)
+    }
+
+    /// It was not said yet of this root that it is not served.
+    pub fn is_left_alone_first(&self, root: &Path) -> bool {
+        self.lock().left_alone.insert(root.to_path_buf())
     }
 
     /// The root is open, or it is not and why.

@@ -76,7 +76,8 @@ fn capabilities(facts: &ClientFacts) -> ServerCapabilities {
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {
                 supported: Some(true),
-                change_notifications: None,
+                // Only to be told of folders that are not served.
+                change_notifications: Some(OneOf::Left(true)),
             }),
             file_operations: None,
         }),

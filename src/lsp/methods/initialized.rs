@@ -4,16 +4,19 @@
 //! leaves a server that answers with nothing, and tries again. No part of a session ends with the fault of another.
 //! Absent: prompts.
 
+use super::did_change_workspace_folders::leave_alone;
 use crate::lsp::commands::complain;
 use crate::lsp::session::Session;
 use crate::lsp::{ground::Place, plan_doc, resume, views};
 use futures_util::FutureExt;
+use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
+use tower_lsp::lsp_types::Url;
 
 /// Between two attempts to find a host, to open a root, to go on after a fault.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -31,6 +34,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
         complain(&session, "the editor works in no folder that exists", "open a folder");
         return;
     };
+    leave_alone(&session, folders(&session).into_iter());
     let place = opened(&session, root).await;
     session.set_place(place.clone());
     session.commands().root(None);
@@ -49,6 +53,13 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
     let (s, p) = with();
     parts.spawn(watched(session.clone(), "the host's watch", move || keep(s.clone(), p.clone(), begun)));
     while parts.join_next().await.is_some() {}
+}
+
+/// Every folder that the client named.
+fn folders(session: &Session) -> Vec<Url> {
+    let named = session.said().and_then(|said| said.pointer("/workspaceFolders")).and_then(Value::as_array);
+    let uris = named.into_iter().flatten().filter_map(|folder| folder.get("uri")?.as_str());
+    uris.filter_map(|uri| Url::parse(uri).ok()).collect()
 }
 
 /// Opens the root, however long that takes: what is in the way may go. Each reason is said once.

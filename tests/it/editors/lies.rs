@@ -273,21 +273,21 @@ async fn no_decision_is_lost_or_made_twice_whatever_the_editor_says() {
     }
     insta::assert_snapshot!(told, @r"
     applied: accepted
-    said to be applied: open; planwright: the editor's text of FILE does not show th…
-    refused: open; planwright: the editor did not apply the edit to FILE:…
-    no answer: open; planwright: the editor's text of FILE does not show th…
+    said to be applied: open; planwright: FILE: the editor's text does not show the edit; the hunk stays open, decide again
+    refused: open; planwright: FILE: the editor did not apply the edit: it gave no reason; the hunk stays open
+    no answer: open; planwright: Visual Studio Code has not answered an edit of FILE for  s; answer what it asks, or wait  s, then decide again
     applied, and said not to be: accepted
     answered late: accepted
     told before the answer: accepted
     told after the answer: accepted
     told with what was typed: accepted
-    closed in between: open; planwright: FILE is no longer open in the editor; deci…
+    closed in between: open; planwright: FILE is no longer open in the editor; decide again
     changed on disk elsewhere: open
     changed on disk at the hunk: touched
     saved at once: saved
-    formatted at the save: saved; planwright: the editor changed FILE in another way tha…
+    formatted at the save: saved
     branches: open
     five accepted, closed unsaved: open
-    misapplied: open; planwright: the editor changed FILE in another way tha…
+    misapplied: open; planwright: FILE: the editor changed it in another way than it was asked to; undo that in the editor, then decide again
     ");
 }
