@@ -78,6 +78,9 @@ async fn accepting_changes_the_document_and_not_the_disk_until_it_is_saved() {
     assert_eq!(hands.buffer(), LIST.replace("one", "1").replace("three", "3"));
     assert_eq!((hands.text(), hands.workspace.writes().len()), (LIST.to_owned(), 0));
     hands.until_rows("one→1 Accepted unsaved pending; three→3 Accepted unsaved pending").await;
+    // Asked once more, as by somebody whose host died before it could answer.
+    let again = hands.ask(accept(Target::All)).await.unwrap_err();
+    assert_eq!(again.message, "no hunk waits for this decision: 2 accepted and not saved");
     hands.saves();
     let seen = hands.until(|seen| seen.task.is_over()).await;
     assert_eq!(seen.state, TaskState::Done { ending: Ending::Verified });
