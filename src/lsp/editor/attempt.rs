@@ -40,10 +40,11 @@ impl Default for Patience {
 /// The edits of one document.
 #[derive(Default)]
 pub(super) struct Attempts {
+    /// Also where whoever ordered it waits no more.
     stuck: Option<Stuck>,
 }
 
-/// An edit that was not answered when it was given up.
+/// An edit that is not answered yet.
 struct Stuck {
     answer: oneshot::Receiver<Said>,
     /// When it was sent.
@@ -100,10 +101,14 @@ impl Attempts {
             let (path, sent) = (path.clone(), edits.clone());
             let asked = Asked { path, document: document.clone(), edits: sent, label: order.label.clone() };
             documents.announce(heard.session, order);
-            let answer = wire.ask(asked);
+            let (answer, since) = (wire.ask(asked), Instant::now());
+            self.stuck = Some(Stuck { answer, since, order: order.clone(), expected: expected.clone() });
             let flight = Flight { documents, heard, wire, order, document, edits, expected, patience };
-            match flight.land(answer, &mut events, &mut self.stuck).await {
-                Outcome::Shown => return Ok(()),
+            match flight.land(&mut events, &mut self.stuck).await {
+                Outcome::Shown => {
+                    self.stuck = None;
+                    return Ok(());
+                }
                 Outcome::Again => {}
                 Outcome::Fault(fault) => return Err(fault),
             }
@@ -179,6 +184,14 @@ fn wanted(order: &EditorOrder, id: &HunkId) -> Option<HunkState> {
     if order.put.contains(id) { Some(HunkState::Accepted) } else { order.take.contains(id).then_some(HunkState::Open) }
 }
 
+/// What the client says to the edit on its way.
+async fn answered(stuck: &mut Option<Stuck>) -> Said {
+    match stuck {
+        Some(stuck) => (&mut stuck.answer).await.unwrap_or(Said::Nothing),
+        None => std::future::pending().await,
+    }
+}
+
 /// An edit on its way.
 struct Flight<'a> {
     documents: &'a dyn Documents,
@@ -194,12 +207,8 @@ struct Flight<'a> {
 }
 
 impl Flight<'_> {
-    async fn land(
-        &self,
-        mut answer: oneshot::Receiver<Said>,
-        events: &mut watch::Receiver<u64>,
-        stuck: &mut Option<Stuck>,
-    ) -> Outcome {
+    /// `stuck` is this edit, until it is answered.
+    async fn land(&self, events: &mut watch::Receiver<u64>, stuck: &mut Option<Stuck>) -> Outcome {
         let sent = Instant::now();
         let mut said: Option<Said> = None;
         let mut end = sent + self.patience.seen;
@@ -207,10 +216,7 @@ impl Flight<'_> {
         loop {
             let now = match standings(self.documents, self.heard, &self.order.change) {
                 Ok(now) => now,
-                Err(fault) => {
-                    *stuck = self.stuck(said.is_none(), answer, sent);
-                    return Outcome::Fault(fault);
-                }
+                Err(fault) => return Outcome::Fault(fault),
             };
             if *now.document.text == *self.expected || self.landed() {
                 return Outcome::Shown;
@@ -227,8 +233,9 @@ impl Flight<'_> {
                 Some(Said::Applied | Said::Nothing) | None => end,
             };
             tokio::select! {
-                found = &mut answer, if said.is_none() => {
-                    said = Some(found.unwrap_or(Said::Nothing));
+                found = answered(stuck), if said.is_none() => {
+                    *stuck = None;
+                    said = Some(found);
                     end = Instant::now() + self.patience.seen;
                     quiet = Instant::now() + self.patience.quiet;
                 }
@@ -238,10 +245,7 @@ impl Flight<'_> {
                     }
                     quiet = Instant::now() + self.patience.quiet;
                 }
-                () = tokio::time::sleep_until(until) => {
-                    *stuck = self.stuck(said.is_none(), answer, sent);
-                    return self.verdict(said, moved, &now, sent);
-                }
+                () = tokio::time::sleep_until(until) => return self.verdict(said, moved, &now, sent),
             }
         }
     }
@@ -291,12 +295,6 @@ impl Flight<'_> {
             }
         }
         false
-    }
-
-    /// What is to be remembered of it, where nobody has answered it yet.
-    fn stuck(&self, unanswered: bool, answer: oneshot::Receiver<Said>, since: Instant) -> Option<Stuck> {
-        let (order, expected) = (self.order.clone(), self.expected.clone());
-        unanswered.then_some(Stuck { answer, since, order, expected })
     }
 
     /// The change came alone, and with it bytes outside of the hunks that nobody types in the same moment: white space

@@ -328,6 +328,21 @@ async fn nothing_is_sent_on_top_of_an_edit_that_may_still_come() {
 }
 
 #[tokio::test]
+async fn an_edit_whose_order_was_dropped_is_on_its_way_all_the_same() {
+    let scene = scene(&[&[Hang], &[Apply, Say(Said::Applied)]]);
+    // given up as soon as it was sent, by whoever ordered it
+    assert_eq!(scene.decide(&[1], &[]).now_or_never(), None);
+    assert_eq!(scene.asked(), 1);
+    assert_eq!(scene.decide(&[0], &[]).now_or_never().as_deref(), Some("Ed has not answered"));
+    while scene.client.hung.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    scene.client.hung.lock().unwrap().pop().unwrap().send(Said::Refused("no".to_owned())).unwrap();
+    assert_eq!(scene.decide(&[0], &[]).await, "done");
+    assert_eq!((scene.states().as_str(), scene.asked()), ("aoo", 2));
+}
+
+#[tokio::test]
 async fn an_edit_that_the_text_shows_is_waited_for_no_more() {
     let scene = scene(&[&[Hang], &[Apply, Say(Said::Applied)]]);
     assert_eq!(scene.decide(&[1], &[]).await, "Ed has not answered");
