@@ -76,28 +76,6 @@ pub async fn approve_and_run(
     }
 }
 
-/// The file that an errand is about, where it is about one.
-pub fn about(errand: &Errand, desk: &Desk) -> Option<WorkspacePath> {
-    let of_target = |target: &Target| match target {
-        Target::File(path) => Some(path.clone()),
-        Target::Hunks(ids) => {
-            let mut all = desk.tasks.iter().flat_map(|dossier| dossier.hunks.iter());
-            all.find(|hunk| ids.contains(&hunk.id)).map(|hunk| hunk.path.clone())
-        }
-        Target::Step(_) | Target::All => None,
-    };
-    match errand {
-        Errand::Act(Action::Accept { target, .. } | Action::Reject { target, .. } | Action::Undo { target, .. }) => {
-            of_target(target)
-        }
-        Errand::Small { place, .. } => Some(place.path.clone()),
-        Errand::Decide { place, .. } | Errand::Words { place, .. } | Errand::Walk { place, .. } => {
-            place.as_ref().map(|place| place.path.clone())
-        }
-        Errand::Act(_) | Errand::Begin(_) | Errand::Approve { .. } | Errand::Offered { .. } | Errand::Show(_) => None,
-    }
-}
-
 /// What a goal page comes to.
 pub fn of_page(asked: Asked) -> Errand {
     let Asked { wanted, place, words } = asked;

@@ -5,6 +5,7 @@
 //! an error; the log has all of it. A decision acts on what it names, or on the only candidate there is. Absent: rules
 //! about tasks, plans and hunks; the engine has them.
 
+mod about;
 mod arguments;
 pub(in crate::lsp) mod carry;
 mod errand;
@@ -145,23 +146,23 @@ async fn opened(session: &Session) -> Result<Arc<dyn Place>, Refusal> {
 
 /// Carries one out. A panic ends it and nothing else.
 async fn done(session: Arc<Session>, root: Arc<dyn Place>, order: Order) {
-    let mut about = None;
-    let doing = AssertUnwindSafe(carried_out(&session, root, &order, &mut about)).catch_unwind().await;
+    let mut of = None;
+    let doing = AssertUnwindSafe(carried_out(&session, root, &order, &mut of)).catch_unwind().await;
     let (message, next) = match doing {
         Ok(Ok(())) => return,
         Ok(Err(reason)) => reason,
         Err(_panic) => ("the command failed in planwright itself".to_owned(), "please report this fault".to_owned()),
     };
     order.forget(&session);
-    complain_of(&session, about.as_ref(), &message, &next);
+    complain_of(&session, of.as_ref(), &message, &next);
 }
 
-/// `about`: where the file goes that it is about.
+/// `of`: where the file goes that it is about.
 async fn carried_out(
     session: &Arc<Session>,
     root: Arc<dyn Place>,
     order: &Order,
-    about: &mut Option<WorkspacePath>,
+    of: &mut Option<WorkspacePath>,
 ) -> Result<(), (String, String)> {
     let errand = match &order.what {
         What::Command { id, arguments } => understood(session, id, arguments)?,
@@ -173,7 +174,7 @@ async fn carried_out(
             carry::of_page(asked.clone())
         }
     };
-    *about = carry::about(&errand, &session.desk());
+    *of = about::about(&errand, &session.desk());
     let done = carry::out(session, root.as_ref(), errand, order.moment.clone()).await;
     done.map_err(|refusal| (refusal.message, refusal.next))
 }

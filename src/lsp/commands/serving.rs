@@ -207,6 +207,12 @@ async fn an_error_about_a_file_is_read_there_where_the_line_has_no_room_for_it()
     scene.port.port.refuse(None);
     scene.give("pause", json!([])).await;
     scene.editor.until("it is gone", || (!said()).then_some(())).await;
+    // What is about a task is read at its page.
+    scene.port.port.refuse(Some(Refusal { kind: RefusalKind::Policy, message: long, next: "reject it".to_owned() }));
+    scene.give("run", json!(["k7f3"])).await;
+    scene.complaint().await;
+    let said = || scene.editor.messages(".planwright/tasks/k7f3/task.md").contains(&whole);
+    scene.editor.until("all of it at the page", || said().then_some(())).await;
 }
 
 #[tokio::test]
