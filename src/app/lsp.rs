@@ -10,7 +10,7 @@ use crate::config::{Arguments, Environment};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
 use crate::host::{Port, Seat};
-use crate::lsp::{Ground, Place};
+use crate::lsp::{Ground, Workplace};
 use crate::ports::{Documents, Fut, SessionId, Workspace as _};
 use crate::workspace::{Buffers, root_of};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ impl Ground for EditorGround {
         folder: PathBuf,
         client: String,
         session: Option<SessionId>,
-    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    ) -> Fut<'_, Result<Arc<dyn Workplace>, Refusal>> {
         Box::pin(async move {
             let config = crate::config::load(&self.environment, &Arguments::default()).map_err(|fault| {
                 refuse(RefusalKind::Broken, fault.to_string(), "mend the configuration; nothing was started")
@@ -65,7 +65,7 @@ impl Ground for EditorGround {
             let seat = Seat::editor(&client, self.documents.clone()).of(session);
             let port = Joined::join(site, seat, self.hosted.clone()).await?.staying();
             let user = actor(&self.environment).user;
-            let place: Arc<dyn Place> =
+            let place: Arc<dyn Workplace> =
                 Arc::new(EditorPlace { root, port, user, resumes, hosted: self.hosted.clone() });
             Ok(place)
         })
@@ -80,7 +80,7 @@ struct EditorPlace {
     hosted: Hosted,
 }
 
-impl Place for EditorPlace {
+impl Workplace for EditorPlace {
     fn root(&self) -> &Path {
         &self.root
     }

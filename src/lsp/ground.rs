@@ -24,11 +24,11 @@ pub trait Ground: Send + Sync {
         folder: PathBuf,
         client: String,
         session: Option<SessionId>,
-    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>>;
+    ) -> Fut<'_, Result<Arc<dyn Workplace>, Refusal>>;
 }
 
 /// A root with its engine.
-pub trait Place: Send + Sync {
+pub trait Workplace: Send + Sync {
     /// Canonical.
     fn root(&self) -> &Path;
     /// The engine, here or in another process.

@@ -29,7 +29,7 @@ mod tests;
 pub use client::{Answer, Client, PATIENCE, Progress, Unanswered};
 pub use editor::SessionEditor;
 pub use facts::ClientFacts;
-pub use ground::{Ground, Place};
+pub use ground::{Ground, Workplace};
 pub use session::Session;
 
 use backend::Backend;

@@ -3,7 +3,7 @@
 //! Invariant: nothing goes on without an act of the user in a session that has lived for a while; never in a temporary
 //! root, never in an editor that git opened for a message, never where the setting says no. Absent: what `resume` does.
 
-use super::ground::Place;
+use super::ground::Workplace;
 use super::session::{Acts, Session};
 use crate::desk::Dossier;
 use crate::domain::task::action::{Action, Which};
@@ -18,7 +18,7 @@ const LIVED: Duration = Duration::from_secs(20);
 
 /// Lets the tasks go on that were running when their process ended. Called once the root is open, and each time that
 /// this process has taken over; `begun` is when the session was.
-pub async fn run(session: Arc<Session>, place: Arc<dyn Place>, begun: Instant) {
+pub async fn run(session: Arc<Session>, place: Arc<dyn Workplace>, begun: Instant) {
     let wanted = session.facts().and_then(|facts| facts.resume).unwrap_or(true);
     if !wanted || !place.resumes() || place.is_temporary() {
         return;

@@ -7,7 +7,7 @@ use super::client::Client;
 use super::commands::{Memory, holds_words, is_goal_page};
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
-use super::ground::{Ground, Place};
+use super::ground::{Ground, Workplace};
 use super::open::OpenUris;
 use super::plan_doc::Plans;
 use super::views::Views;
@@ -36,7 +36,7 @@ pub struct Session {
     said: Arc<OnceLock<Value>>,
     id: OnceLock<SessionId>,
     root: OnceLock<PathBuf>,
-    place: watch::Sender<Option<Arc<dyn Place>>>,
+    place: watch::Sender<Option<Arc<dyn Workplace>>>,
     open: Mutex<OpenUris>,
     acts: watch::Sender<Acts>,
     /// What goes on beside the handlers, as long as the session lives.
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    pub(super) fn set_place(&self, place: Arc<dyn Place>) {
+    pub(super) fn set_place(&self, place: Arc<dyn Workplace>) {
         self.place.send_replace(Some(place));
     }
 
@@ -205,12 +205,12 @@ impl Session {
     }
 
     /// The root with its engine, once it is open.
-    pub fn place(&self) -> Option<Arc<dyn Place>> {
+    pub fn place(&self) -> Option<Arc<dyn Workplace>> {
         self.place.borrow().clone()
     }
 
     /// Waits for [`Self::place`]; not for handlers.
-    pub async fn placed(&self) -> Arc<dyn Place> {
+    pub async fn placed(&self) -> Arc<dyn Workplace> {
         let mut place = self.place.subscribe();
         loop {
             if let Some(place) = place.borrow_and_update().clone() {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use super::session::Acts;
-use super::{Ground, Place};
+use super::{Ground, Workplace};
 use crate::desk::{Desk, Dossier, Query, View, fixture};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Which};
 use crate::domain::task::decide::refuse;
@@ -480,7 +480,7 @@ impl Ground for Reluctant {
         folder: PathBuf,
         client: String,
         session: Option<crate::ports::SessionId>,
-    ) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    ) -> Fut<'_, Result<Arc<dyn Workplace>, Refusal>> {
         match self.refusals.lock().unwrap().pop() {
             Some(refusal) => Box::pin(std::future::ready(Err(refusal))),
             None => self.ground.open(folder, client, session),

@@ -4,7 +4,7 @@
 //! starts; the views show it.
 
 use super::errand::{Decide, Errand, Shown, Wanted};
-use super::moment::{Moment, Seen};
+use super::issued::{Issued, Seen};
 use super::paper::{self, Asked};
 use super::refusal_of;
 use crate::desk::{Desk, Dossier, PageKind, Query, View};
@@ -17,7 +17,7 @@ use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
 use crate::domain::text::counted;
 use crate::host::Port;
-use crate::lsp::ground::Place as Root;
+use crate::lsp::ground::Workplace;
 use crate::lsp::plan_doc::{accept_offered, decline_offered};
 use crate::lsp::session::Session;
 use crate::lsp::views::hunks::{Placed, placed};
@@ -38,8 +38,8 @@ const LISTED: usize = 4;
 ///
 /// # Errors
 /// Why not, and what to do next.
-pub async fn out(session: &Arc<Session>, root: &dyn Root, errand: Errand, moment: Moment) -> Result<(), Refusal> {
-    let doing = Doing { session, root, moment };
+pub async fn out(session: &Arc<Session>, root: &dyn Workplace, errand: Errand, issued: Issued) -> Result<(), Refusal> {
+    let doing = Doing { session, root, issued };
     match errand {
         Errand::Act(Action::Approve { task, revision, upto }) => doing.approve_and_run(task, revision, upto).await,
         Errand::Act(action) => doing.act(action).await.map(drop),
@@ -91,8 +91,8 @@ pub fn of_page(asked: Asked) -> Errand {
 
 struct Doing<'a> {
     session: &'a Arc<Session>,
-    root: &'a dyn Root,
-    moment: Moment,
+    root: &'a dyn Workplace,
+    issued: Issued,
 }
 
 impl Doing<'_> {
@@ -133,7 +133,7 @@ impl Doing<'_> {
         let path = tasks::plan_of(self.root.root(), dossier);
         let task = dossier.task.id.clone();
         let (seen, now) = match &path {
-            Some(path) => (self.moment.plan(path), Seen::now(self.session, path)),
+            Some(path) => (self.issued.plan(path), Seen::now(self.session, path)),
             None => (Seen::default(), Seen::default()),
         };
         if let (Some(here), Some(newest)) = (&seen.here, &seen.newest)
@@ -242,7 +242,7 @@ impl Doing<'_> {
     /// Shows a page that the engine writes.
     async fn page(&self, task: Which, kind: PageKind) -> Result<(), Refusal> {
         let View::Page(page) = self.ask(Query::Page { task, page: kind }).await? else { return Err(nonsense()) };
-        self.moment.show_file(self.session, &page.path, None).await;
+        self.issued.show_file(self.session, &page.path, None).await;
         Ok(())
     }
 
@@ -257,7 +257,7 @@ impl Doing<'_> {
             None => None,
         };
         let at = line.map(|line| Position { line, character: 0 });
-        self.moment.show_file(self.session, &page.path, at.map(|at| Range { start: at, end: at })).await;
+        self.issued.show_file(self.session, &page.path, at.map(|at| Range { start: at, end: at })).await;
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl Doing<'_> {
         let root = self.root.root().to_path_buf();
         let written = tokio::task::spawn_blocking(move || paper::write(&root, name, &text)).await;
         let path = written.map_err(std::io::Error::other).flatten().map_err(|error| refusal_of(&error))?;
-        self.moment.show_file(self.session, &path, None).await;
+        self.issued.show_file(self.session, &path, None).await;
         Ok(())
     }
 
@@ -275,7 +275,7 @@ impl Doing<'_> {
             Shown::Plan(which) => match self.ask(Query::Show { task: which.clone() }).await? {
                 View::Show(view) => match &view.path {
                     Some(path) => {
-                        self.moment.show_file(self.session, path, None).await;
+                        self.issued.show_file(self.session, path, None).await;
                         Ok(())
                     }
                     None => self.page(which, PageKind::Task).await,
@@ -340,7 +340,7 @@ impl Doing<'_> {
         }
         if let Some(uri) = self.session.uri_of(&stop.path) {
             let at = stop.range.start;
-            self.moment.show(self.session, uri, Some(Range { start: at, end: at })).await;
+            self.issued.show(self.session, uri, Some(Range { start: at, end: at })).await;
         }
         Ok(())
     }
@@ -362,7 +362,7 @@ impl Doing<'_> {
         let stored = stored.await.ok().flatten();
         let elsewhere = documents.newest(&path).map(|document| document.text.to_string());
         if stored.into_iter().chain(elsewhere).any(|text| self.holds_unsent(&text)) {
-            self.moment.show_file(self.session, &root.join(paper::PAGE), None).await;
+            self.issued.show_file(self.session, &root.join(paper::PAGE), None).await;
             return Ok(());
         }
         self.session.commands().handed_out();
@@ -381,7 +381,7 @@ impl Doing<'_> {
         document: Document,
         blank: String,
     ) -> Result<(), Refusal> {
-        self.moment.show(self.session, uri, None).await;
+        self.issued.show(self.session, uri, None).await;
         if self.holds_unsent(&document.text) {
             return Ok(());
         }
@@ -394,7 +394,7 @@ impl Doing<'_> {
         let as_it_was = now.is_some_and(|now| now.text == document.text);
         let editor = documents.editor(&path, self.session.id());
         let Some((_, editor)) = editor.filter(|(whose, _)| Some(*whose) == self.session.id()) else { return Ok(()) };
-        if !as_it_was || !self.moment.lasts(self.session) {
+        if !as_it_was || !self.issued.lasts(self.session) {
             return Ok(());
         }
         let file = |text: &str| Entry::File { text: text.into(), mode: 0o644 };

@@ -65,11 +65,11 @@ impl Memory {
     pub(super) fn told(&self, session: &Session, of: Option<(&WorkspacePath, String)>) {
         let before = std::mem::replace(&mut self.lock().told, of.as_ref().map(|(path, _)| (*path).clone()));
         if let Some(path) = before {
-            session.views().put(&path, Section::Told, Vec::new());
+            session.views().put(&path, Section::Refusal, Vec::new());
         }
         if let Some((path, line)) = of {
             let said = diagnostic(Range::default(), DiagnosticSeverity::WARNING, line);
-            session.views().put(path, Section::Told, vec![said]);
+            session.views().put(path, Section::Refusal, vec![said]);
         }
     }
 

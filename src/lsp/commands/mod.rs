@@ -2,15 +2,15 @@
 //!
 //! Invariant: a command is answered before anything is done; commands are begun in the order in which they came, none
 //! before the root is open. What comes of one is seen in the views, in a page that is shown at once, or in one line of
-//! an error; the log has all of it. A decision acts on what it names, or on the only candidate there is. Absent: rules
-//! about tasks, plans and hunks; the engine has them.
+//! an error; the log has all of it, and so has the file that it is about where the line has no room. A decision acts on
+//! what it names, or on the only candidate there is. Absent: rules about tasks, plans and hunks; the engine has them.
 
 mod about;
 mod arguments;
 pub(in crate::lsp) mod carry;
 mod errand;
+mod issued;
 mod memory;
-mod moment;
 mod paper;
 
 #[cfg(test)]
@@ -26,13 +26,13 @@ use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
 use crate::lsp::facts::ClientFacts;
-use crate::lsp::ground::Place;
+use crate::lsp::ground::Workplace;
 use crate::lsp::session::Session;
 use crate::lsp::views::words;
 use arguments::{Given, Known};
 use errand::Errand;
 use futures_util::FutureExt;
-use moment::Moment;
+use issued::Issued;
 use paper::Asked;
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
@@ -57,7 +57,7 @@ const OPENING: Duration = Duration::from_secs(10);
 /// What the user asked for.
 pub(super) struct Order {
     what: What,
-    moment: Moment,
+    issued: Issued,
 }
 
 enum What {
@@ -100,7 +100,7 @@ pub fn holds_words(page: &str) -> bool {
 }
 
 fn take(session: &Arc<Session>, what: What) {
-    let order = Order { what, moment: Moment::now(session) };
+    let order = Order { what, issued: Issued::now(session) };
     let orders = session.commands().orders(|| {
         let (orders, queue) = mpsc::unbounded_channel();
         tokio::spawn(serve(Arc::downgrade(session), queue));
@@ -131,7 +131,7 @@ async fn serve(session: Weak<Session>, mut orders: mpsc::UnboundedReceiver<Order
 }
 
 /// The root; why there is none, where that is known.
-async fn opened(session: &Session) -> Result<Arc<dyn Place>, Refusal> {
+async fn opened(session: &Session) -> Result<Arc<dyn Workplace>, Refusal> {
     if let Some(root) = session.place() {
         return Ok(root);
     }
@@ -145,7 +145,7 @@ async fn opened(session: &Session) -> Result<Arc<dyn Place>, Refusal> {
 }
 
 /// Carries one out. A panic ends it and nothing else.
-async fn done(session: Arc<Session>, root: Arc<dyn Place>, order: Order) {
+async fn done(session: Arc<Session>, root: Arc<dyn Workplace>, order: Order) {
     let mut of = None;
     let doing = AssertUnwindSafe(carried_out(&session, root, &order, &mut of)).catch_unwind().await;
     let (message, next) = match doing {
@@ -160,7 +160,7 @@ async fn done(session: Arc<Session>, root: Arc<dyn Place>, order: Order) {
 /// `of`: where the file goes that it is about.
 async fn carried_out(
     session: &Arc<Session>,
-    root: Arc<dyn Place>,
+    root: Arc<dyn Workplace>,
     order: &Order,
     of: &mut Option<WorkspacePath>,
 ) -> Result<(), (String, String)> {
@@ -175,7 +175,7 @@ async fn carried_out(
         }
     };
     *of = about::about(&errand, &session.desk());
-    let done = carry::out(session, root.as_ref(), errand, order.moment.clone()).await;
+    let done = carry::out(session, root.as_ref(), errand, order.issued.clone()).await;
     done.map_err(|refusal| (refusal.message, refusal.next))
 }
 

@@ -4,7 +4,7 @@
 //! of its inbox. Absent: state of its own.
 
 use crate::desk::{Query, View};
-use crate::lsp::plan_doc::complete::{Wanted, wanted};
+use crate::lsp::plan_doc::complete::{Completed, wanted};
 use crate::lsp::session::Session;
 use std::sync::Arc;
 use tower_lsp::jsonrpc::Result;
@@ -18,8 +18,8 @@ pub async fn handle(session: &Arc<Session>, params: CompletionParams) -> Result<
     let Some(ruler) = reading.ruler(session) else { return Ok(None) };
     let offset = ruler.offset(at.position);
     let (proposals, is_incomplete) = match wanted(&reading.moment(), offset) {
-        Wanted::Ready(proposals) => (proposals, false),
-        Wanted::Ask { of, prefix, slot } => {
+        Completed::Ready(proposals) => (proposals, false),
+        Completed::Ask { of, prefix, slot } => {
             let candidates = match super::ask(session, Query::Candidates { of, prefix }).await {
                 Some(View::Candidates(candidates)) => candidates,
                 Some(_) | None => vec![],

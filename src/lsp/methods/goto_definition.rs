@@ -3,9 +3,9 @@
 //! Invariant: a place is answered in whole lines, which mean the same in every encoding, unless it lies in the document
 //! itself. Absent: state of its own.
 
-use crate::lsp::plan_doc::jump::{self, Wanted, wanted};
-use crate::lsp::plan_doc::page_of;
+use crate::lsp::plan_doc::jump::{self, Destination, wanted};
 use crate::lsp::plan_doc::say::Ruler;
+use crate::lsp::plan_doc::task_of_page;
 use crate::lsp::session::Session;
 use std::sync::Arc;
 use tower_lsp::jsonrpc::Result;
@@ -20,14 +20,14 @@ pub async fn handle(session: &Arc<Session>, params: GotoDefinitionParams) -> Res
         let Some(ruler) = reading.ruler(session) else { return Ok(None) };
         return Ok(match wanted(&reading.moment(), ruler.offset(at.position)) {
             None => None,
-            Some(Wanted::Here(range)) => Some(Location { uri, range: ruler.range(&range) }.into()),
-            Some(Wanted::Code { path, symbol }) => {
+            Some(Destination::Here(range)) => Some(Location { uri, range: ruler.range(&range) }.into()),
+            Some(Destination::Code { path, symbol }) => {
                 let found = super::code_at(session, path, symbol).await;
                 found.and_then(|code| Some(line(session.uri_of(&code.path)?, code.line).into()))
             }
         });
     }
-    let Some(task) = page_of(&path) else { return Ok(None) };
+    let Some(task) = task_of_page(&path) else { return Ok(None) };
     let Some(document) = session.id().and_then(|id| session.documents().of(id, &path)) else { return Ok(None) };
     let desk = session.desk();
     let dossier = desk.tasks.iter().find(|dossier| dossier.task.id == task);

@@ -3,7 +3,7 @@
 //! Invariant: what is shown of a plan is said of the text of the moment; code is asked of the engine's reads. Absent:
 //! state of its own.
 
-use crate::lsp::plan_doc::hover::{Wanted, code, wanted};
+use crate::lsp::plan_doc::hover::{Hovered, code, wanted};
 use crate::lsp::session::Session;
 use std::sync::Arc;
 use tower_lsp::jsonrpc::Result;
@@ -17,8 +17,8 @@ pub async fn handle(session: &Arc<Session>, params: HoverParams) -> Result<Optio
     let Some(ruler) = reading.ruler(session) else { return Ok(None) };
     let (range, value) = match wanted(&reading.moment(), ruler.offset(at.position)) {
         None => return Ok(None),
-        Some(Wanted::Said { range, markdown }) => (range, markdown),
-        Some(Wanted::Code { range, path, symbol }) => match super::code_at(session, path, symbol).await {
+        Some(Hovered::Said { range, markdown }) => (range, markdown),
+        Some(Hovered::Code { range, path, symbol }) => match super::code_at(session, path, symbol).await {
             Some(found) => (range, code(&found)),
             None => return Ok(None),
         },

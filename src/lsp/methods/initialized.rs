@@ -7,7 +7,7 @@
 use super::did_change_workspace_folders::leave_alone;
 use crate::lsp::commands::complain;
 use crate::lsp::session::Session;
-use crate::lsp::{ground::Place, plan_doc, resume, views};
+use crate::lsp::{ground::Workplace, plan_doc, resume, views};
 use futures_util::FutureExt;
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
@@ -63,7 +63,7 @@ fn folders(session: &Session) -> Vec<Url> {
 }
 
 /// Opens the root, however long that takes: what is in the way may go. Each reason is said once.
-async fn opened(session: &Session, root: PathBuf) -> Arc<dyn Place> {
+async fn opened(session: &Session, root: PathBuf) -> Arc<dyn Workplace> {
     let mut said = None;
     loop {
         let refusal = match session.ground().open(root.clone(), session.actor().client, session.id()).await {
@@ -96,7 +96,7 @@ where
 }
 
 /// Joins again whenever the host is gone.
-async fn keep(session: Arc<Session>, place: Arc<dyn Place>, begun: Instant) {
+async fn keep(session: Arc<Session>, place: Arc<dyn Workplace>, begun: Instant) {
     loop {
         tokio::select! {
             () = place.port().lost() => {}

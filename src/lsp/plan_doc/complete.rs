@@ -54,7 +54,7 @@ pub struct Proposal {
 
 /// What there is to propose.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum Completed {
     /// These.
     Ready(Vec<Proposal>),
     /// What the workspace has: to be asked, and handed to [`Slot::fill`].
@@ -78,7 +78,7 @@ pub struct Slot {
 }
 
 /// What can be written at a byte.
-pub fn wanted(moment: &Moment<'_>, offset: usize) -> Wanted {
+pub fn wanted(moment: &Moment<'_>, offset: usize) -> Completed {
     let layout = &moment.parsed.layout;
     let contract = layout.contract.as_ref().filter(|contract| contract.heading.end <= offset);
     let of_step = moment.step_at(offset).filter(|(_, step)| step.heading.end <= offset).map(|(_, step)| step);
@@ -87,7 +87,7 @@ pub fn wanted(moment: &Moment<'_>, offset: usize) -> Wanted {
         (None, Some(contract)) if in_section(moment, contract.heading.end, offset) => {
             (contract.settings.as_slice(), true)
         }
-        (None, _) => return Wanted::Ready(vec![]),
+        (None, _) => return Completed::Ready(vec![]),
     };
     let approved =
         layout.approved.as_ref().filter(|(_, item)| moment.line(offset).start <= item.start && item.start <= offset);
@@ -97,14 +97,14 @@ pub fn wanted(moment: &Moment<'_>, offset: usize) -> Wanted {
     if let Some(setting) = token::setting_at(settings, moment.text, offset) {
         return value(moment, setting.name, setting.key.end + 1, offset);
     }
-    let Some(word) = key_word(moment, offset) else { return Wanted::Ready(vec![]) };
+    let Some(word) = key_word(moment, offset) else { return Completed::Ready(vec![]) };
     match word {
         // `approved:` without a value is no setting yet.
         Word::Valued { name, value_at } if is_contract && name == "approved" => {
             value(moment, "approved", value_at, offset)
         }
-        Word::Valued { .. } => Wanted::Ready(vec![]),
-        Word::Key { range, bullet } => Wanted::Ready(keys(moment, settings, is_contract, &range, bullet)),
+        Word::Valued { .. } => Completed::Ready(vec![]),
+        Word::Key { range, bullet } => Completed::Ready(keys(moment, settings, is_contract, &range, bullet)),
     }
 }
 
@@ -209,8 +209,8 @@ fn documentation(key: &Key) -> String {
     format!("{}{example}", key.doc)
 }
 
-fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Wanted {
-    let Some(token) = token::under(key, moment.text, start, offset) else { return Wanted::Ready(vec![]) };
+fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Completed {
+    let Some(token) = token::under(key, moment.text, start, offset) else { return Completed::Ready(vec![]) };
     let typed = moment.text.get(token.range.start..offset).unwrap_or("").to_owned();
     let word = |word: &str, detail: Option<String>, sort| Proposal {
         label: word.trim_end().to_owned(),
@@ -221,7 +221,7 @@ fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Wanted 
     };
     let ask = |of, words: Vec<Proposal>| {
         let prefix = typed.clone();
-        Wanted::Ask { of, prefix: typed.clone(), slot: Slot { token: token.clone(), words, prefix } }
+        Completed::Ask { of, prefix: typed.clone(), slot: Slot { token: token.clone(), words, prefix } }
     };
     match &token.role {
         Role::File | Role::Glob => ask(Candidates::Files, vec![]),
@@ -235,23 +235,23 @@ fn value(moment: &Moment<'_>, key: &str, start: usize, offset: usize) -> Wanted 
             let words = words.into_iter().filter(|_| checks).map(|said| word(said, None, Sort::Word));
             ask(Candidates::Commands, words.collect())
         }
-        Role::Step => Wanted::Ready(steps(moment, start, offset, &word)),
-        Role::Attribute => Wanted::Ready(vec![
+        Role::Step => Completed::Ready(steps(moment, start, offset, &word)),
+        Role::Attribute => Completed::Ready(vec![
             word("new", Some("the file may be created".to_owned()), Sort::Word),
             word("focus ", Some("the symbol where the change belongs".to_owned()), Sort::Word),
         ]),
-        Role::Word(words) => Wanted::Ready(words.iter().map(|said| word(said, None, Sort::Word)).collect()),
+        Role::Word(words) => Completed::Ready(words.iter().map(|said| word(said, None, Sort::Word)).collect()),
         Role::Tool => {
             let rows = tools::table().iter();
-            Wanted::Ready(rows.map(|row| word(row.name, Some(row.description.to_owned()), Sort::Word)).collect())
+            Completed::Ready(rows.map(|row| word(row.name, Some(row.description.to_owned()), Sort::Word)).collect())
         }
         Role::Revision => {
             let line = moment.line(offset);
             let found = moment.approvable_but_for(line.start..line.end + 1).map(ToString::to_string);
             let detail = Some("approves this text and runs it when it is saved".to_owned());
-            Wanted::Ready(found.iter().map(|name| word(name, detail.clone(), Sort::Word)).collect())
+            Completed::Ready(found.iter().map(|name| word(name, detail.clone(), Sort::Word)).collect())
         }
-        Role::Free => Wanted::Ready(vec![]),
+        Role::Free => Completed::Ready(vec![]),
     }
 }
 

@@ -18,7 +18,7 @@ const LINES: usize = 30;
 
 /// What there is to say.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum Hovered {
     /// This, in Markdown.
     Said {
         /// About what.
@@ -38,38 +38,38 @@ pub enum Wanted {
 }
 
 /// What there is to say about a byte.
-pub fn wanted(moment: &Moment<'_>, offset: usize) -> Option<Wanted> {
+pub fn wanted(moment: &Moment<'_>, offset: usize) -> Option<Hovered> {
     match cursor::at(moment, offset) {
-        At::Title(range) | At::Contract(range) => Some(Wanted::Said { range, markdown: whole(moment) }),
-        At::Step(n, range) => Some(Wanted::Said { range, markdown: step(moment, n)? }),
-        At::Key { name, contract, range } => Some(Wanted::Said { range, markdown: key(name, contract)? }),
+        At::Title(range) | At::Contract(range) => Some(Hovered::Said { range, markdown: whole(moment) }),
+        At::Step(n, range) => Some(Hovered::Said { range, markdown: step(moment, n)? }),
+        At::Key { name, contract, range } => Some(Hovered::Said { range, markdown: key(name, contract)? }),
         At::Value { token, .. } => value(moment, token),
         At::Question(number, range) => {
             let markdown = format!(
                 "Question {number} of the planner. Write `> answer: …` below it, or choose \"Agent: answer question \
                  {number}…\"; then revise the plan."
             );
-            Some(Wanted::Said { range, markdown })
+            Some(Hovered::Said { range, markdown })
         }
         At::Nothing => None,
     }
 }
 
-fn value(moment: &Moment<'_>, token: Token) -> Option<Wanted> {
+fn value(moment: &Moment<'_>, token: Token) -> Option<Hovered> {
     let text = token.text(moment.text).to_owned();
     let range = token.range;
     match token.role {
         Role::File | Role::Glob if !globs::is_glob(&text) => {
             let path = WorkspacePath::new(&text).ok()?;
-            Some(Wanted::Code { range, path: Some(path), symbol: None })
+            Some(Hovered::Code { range, path: Some(path), symbol: None })
         }
         Role::Symbol(path) if !text.is_empty() => {
             let path = path.and_then(|path| WorkspacePath::new(&path).ok());
-            Some(Wanted::Code { range, path, symbol: Some(text) })
+            Some(Hovered::Code { range, path, symbol: Some(text) })
         }
         Role::Step => {
             let n = moment.parsed.plan.steps.iter().position(|step| step.id.as_str() == text)?;
-            Some(Wanted::Said { range, markdown: step(moment, n)? })
+            Some(Hovered::Said { range, markdown: step(moment, n)? })
         }
         Role::File
         | Role::Glob

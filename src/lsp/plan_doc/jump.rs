@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Where it leads.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum Destination {
     /// To a place of this document.
     Here(Range<usize>),
     /// To code: to be asked.
@@ -26,14 +26,14 @@ pub enum Wanted {
 }
 
 /// Where the byte leads.
-pub fn wanted(moment: &Moment<'_>, offset: usize) -> Option<Wanted> {
+pub fn wanted(moment: &Moment<'_>, offset: usize) -> Option<Destination> {
     match cursor::at(moment, offset) {
         At::Value { token, .. } => value(moment, &token),
         // A step's heading leads to the first thing that it changes.
         At::Step(n, _) => match &moment.parsed.plan.steps.get(n)?.kind {
             StepKind::Edit(targets) => {
                 let target = targets.iter().find(|target| !globs::is_glob(&target.path))?;
-                Some(Wanted::Code { path: WorkspacePath::new(&target.path).ok(), symbol: target.focus.clone() })
+                Some(Destination::Code { path: WorkspacePath::new(&target.path).ok(), symbol: target.focus.clone() })
             }
             StepKind::Explore(_)
             | StepKind::Transform(_)
@@ -47,19 +47,19 @@ pub fn wanted(moment: &Moment<'_>, offset: usize) -> Option<Wanted> {
     }
 }
 
-fn value(moment: &Moment<'_>, token: &Token) -> Option<Wanted> {
+fn value(moment: &Moment<'_>, token: &Token) -> Option<Destination> {
     let text = token.text(moment.text);
     match &token.role {
         Role::File | Role::Glob if !globs::is_glob(text) => {
-            Some(Wanted::Code { path: Some(WorkspacePath::new(text).ok()?), symbol: None })
+            Some(Destination::Code { path: Some(WorkspacePath::new(text).ok()?), symbol: None })
         }
         Role::Symbol(path) if !text.is_empty() => {
             let path = path.as_ref().and_then(|path| WorkspacePath::new(path).ok());
-            Some(Wanted::Code { path, symbol: Some(text.to_owned()) })
+            Some(Destination::Code { path, symbol: Some(text.to_owned()) })
         }
         Role::Step => {
             let step = moment.parsed.layout.steps.iter().find(|step| step.step.as_str() == text)?;
-            Some(Wanted::Here(step.heading.clone()))
+            Some(Destination::Here(step.heading.clone()))
         }
         Role::File
         | Role::Glob

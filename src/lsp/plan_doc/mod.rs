@@ -57,7 +57,7 @@ pub fn whose(path: &WorkspacePath) -> Option<Whose> {
 }
 
 /// The task whose page for people (`task.md`, `review.md`, `timeline.md`) this is.
-pub fn page_of(path: &WorkspacePath) -> Option<TaskId> {
+pub fn task_of_page(path: &WorkspacePath) -> Option<TaskId> {
     let (task, name) = path.as_str().strip_prefix(TASKS)?.split_once('/')?;
     matches!(name, "task.md" | "review.md" | "timeline.md").then(|| TaskId::new(task))
 }

@@ -20,14 +20,14 @@ const AUTHOR: &str = "planning";
 
 /// An offered revision against the text of the moment.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct Offered {
     /// Its name.
     pub revision: RevisionRef,
     /// From the text of the moment to the offered one.
     pub change: FileChange,
 }
 
-impl Offer {
+impl Offered {
     /// The changes that are left; `None` when there are none.
     pub fn new(
         path: &WorkspacePath,

@@ -5,7 +5,7 @@
 //! rule about plans; the parts of `plan_doc` have those as pure functions.
 
 use super::moment::Moment;
-use super::offer::Offer;
+use super::offer::Offered;
 use super::say::Ruler;
 use super::signature::{self, Signature};
 use super::{Whose, findings, whose};
@@ -15,7 +15,7 @@ use crate::domain::plan::{Parsed, parse};
 use crate::domain::task::action::Which;
 use crate::lsp::commands::carry::approve_and_run;
 use crate::lsp::commands::complain;
-use crate::lsp::ground::Place;
+use crate::lsp::ground::Workplace;
 use crate::lsp::session::Session;
 use crate::lsp::views::Section;
 use crate::ports::{Document, DocumentEvent};
@@ -94,9 +94,9 @@ impl Reading {
     }
 
     /// What the agent offers for it.
-    pub fn offer(&self, session: &Session) -> Option<Offer> {
+    pub fn offer(&self, session: &Session) -> Option<Offered> {
         let offered = self.dossier.as_ref()?.offered.as_ref()?;
-        Offer::new(&self.path, &self.document.text, offered, &session.plans().declined())
+        Offered::new(&self.path, &self.document.text, offered, &session.plans().declined())
     }
 }
 
@@ -151,7 +151,7 @@ fn offered(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 }
 
 /// What a client told of a document, with its text at that time.
-enum Told {
+enum Happened {
     Opened(WorkspacePath, Document),
     Changed(WorkspacePath, Document),
     Saved(WorkspacePath),
@@ -159,10 +159,10 @@ enum Told {
 }
 
 /// What was told since the session began.
-pub struct Heard(mpsc::UnboundedReceiver<Told>);
+pub struct Heard(mpsc::UnboundedReceiver<Happened>);
 
 /// Compiles and shows, until the session ends. Begun once the root is open.
-pub async fn run(session: Arc<Session>, place: Arc<dyn Place>, Heard(heard): Heard) {
+pub async fn run(session: Arc<Session>, place: Arc<dyn Workplace>, Heard(heard): Heard) {
     let mut desks = place.port().desks();
     let mut keeper =
         Keeper { session, place, heard, later: VecDeque::new(), open: HashMap::new(), jobs: JoinSet::new() };
@@ -206,10 +206,12 @@ pub fn listen(session: &Arc<Session>) -> Heard {
         let text = || documents.upgrade().and_then(|documents| documents.of(ours, path));
         let is_plan = whose(path).is_some();
         let told = match event {
-            DocumentEvent::Saved { .. } => Some(Told::Saved(path.clone())),
-            DocumentEvent::Opened { .. } if is_plan => text().map(|document| Told::Opened(path.clone(), document)),
-            DocumentEvent::Changed { .. } if is_plan => text().map(|document| Told::Changed(path.clone(), document)),
-            DocumentEvent::Closed { .. } if is_plan => Some(Told::Closed(path.clone())),
+            DocumentEvent::Saved { .. } => Some(Happened::Saved(path.clone())),
+            DocumentEvent::Opened { .. } if is_plan => text().map(|document| Happened::Opened(path.clone(), document)),
+            DocumentEvent::Changed { .. } if is_plan => {
+                text().map(|document| Happened::Changed(path.clone(), document))
+            }
+            DocumentEvent::Closed { .. } if is_plan => Some(Happened::Closed(path.clone())),
             DocumentEvent::Opened { .. } | DocumentEvent::Changed { .. } | DocumentEvent::Closed { .. } => None,
         };
         if let Some(told) = told {
@@ -227,7 +229,7 @@ async fn until(due: Option<Instant>) {
     }
 }
 
-async fn next(heard: &mut mpsc::UnboundedReceiver<Told>, later: &mut VecDeque<Told>) -> Option<Told> {
+async fn next(heard: &mut mpsc::UnboundedReceiver<Happened>, later: &mut VecDeque<Happened>) -> Option<Happened> {
     match later.pop_front() {
         Some(told) => Some(told),
         None => heard.recv().await,
@@ -281,18 +283,18 @@ struct Done {
 
 struct Keeper {
     session: Arc<Session>,
-    place: Arc<dyn Place>,
-    heard: mpsc::UnboundedReceiver<Told>,
+    place: Arc<dyn Workplace>,
+    heard: mpsc::UnboundedReceiver<Happened>,
     /// Heard while something else was waited for.
-    later: VecDeque<Told>,
+    later: VecDeque<Happened>,
     open: HashMap<WorkspacePath, Open>,
     jobs: JoinSet<Done>,
 }
 
 impl Keeper {
-    async fn take(&mut self, told: Told) {
+    async fn take(&mut self, told: Happened) {
         match told {
-            Told::Opened(path, document) => {
+            Happened::Opened(path, document) => {
                 let signature = Signature::opened(document.text.clone());
                 let basis = self.basis(&path);
                 self.open.insert(
@@ -300,7 +302,7 @@ impl Keeper {
                     Open { document, signature, busy: false, due: true, refused: None, approvable: None, basis },
                 );
             }
-            Told::Changed(path, document) => {
+            Happened::Changed(path, document) => {
                 let Some(open) = self.open.get_mut(&path) else { return };
                 open.due = true;
                 // until it is compiled, lenses are given without
@@ -314,7 +316,7 @@ impl Keeper {
                     open.signature.changed(document.text, on_disk.as_deref());
                 }
             }
-            Told::Saved(path) => {
+            Happened::Saved(path) => {
                 // Any file that is saved may be one that a plan names.
                 self.open.values_mut().for_each(|open| open.due = true);
                 let revision = self.open.get_mut(&path).and_then(|open| open.signature.saved());
@@ -322,7 +324,7 @@ impl Keeper {
                     self.approve(task, revision);
                 }
             }
-            Told::Closed(path) => {
+            Happened::Closed(path) => {
                 self.open.remove(&path);
                 self.session.plans().lock().remove(&path);
                 self.show(&path, Vec::new(), Vec::new());
@@ -340,7 +342,7 @@ impl Keeper {
         {
             self.later.push_back(told);
         }
-        let saved = matches!(self.later.front(), Some(Told::Saved(saved)) if saved == path);
+        let saved = matches!(self.later.front(), Some(Happened::Saved(saved)) if saved == path);
         (!saved).then_some(text)
     }
 

@@ -74,7 +74,7 @@ pub fn setting_at<'a>(settings: &'a [Setting], text: &str, offset: usize) -> Opt
 /// The token at the cursor in the value of `key`, which begins behind the colon at `start`.
 pub fn under(key: &str, text: &str, start: usize, offset: usize) -> Option<Token> {
     let before = text.get(start..offset)?;
-    let place = Place::read(before);
+    let place = Reached::read(before);
     let head = before.get(place.segment..)?.trim_start();
     let (role, skipped) = role(key, head, before, &place);
     // Where the token may begin at the earliest.
@@ -90,7 +90,7 @@ pub fn under(key: &str, text: &str, start: usize, offset: usize) -> Option<Token
 }
 
 /// How far a reader has come in a value.
-struct Place {
+struct Reached {
     /// Behind the last separator.
     segment: usize,
     /// Behind the backtick that is open.
@@ -99,7 +99,7 @@ struct Place {
     paren: Option<usize>,
 }
 
-impl Place {
+impl Reached {
     fn read(before: &str) -> Self {
         let mut place = Self { segment: 0, tick: None, paren: None };
         for (at, c) in before.char_indices() {
@@ -117,7 +117,7 @@ impl Place {
 }
 
 /// What belongs behind `head`, the part of the value since the last separator, and how much of it is not the token.
-fn role(key: &str, head: &str, before: &str, place: &Place) -> (Role, usize) {
+fn role(key: &str, head: &str, before: &str, place: &Reached) -> (Role, usize) {
     match key {
         "edit" => match place.paren {
             Some(paren) => attribute(head, before.get(paren..).unwrap_or("")),

@@ -11,7 +11,7 @@ use super::{OfSession, hunks, tasks};
 use crate::desk::Desk;
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::lsp::client::Progress;
-use crate::lsp::ground::Place;
+use crate::lsp::ground::Workplace;
 use crate::lsp::session::Session;
 use crate::ports::DocumentEvent;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ impl Heard {
 }
 
 /// Shows what there is to see, until the session ends. Begun once the root is open.
-pub async fn run(session: Arc<Session>, place: Arc<dyn Place>) {
+pub async fn run(session: Arc<Session>, place: Arc<dyn Workplace>) {
     let heard = Arc::new(Heard::default());
     listen(&session, &heard);
     let mut desks = place.port().desks();

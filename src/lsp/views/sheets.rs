@@ -13,7 +13,7 @@ use tower_lsp::lsp_types::{Diagnostic, PublishDiagnosticsParams, Url};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Section {
     /// What a command came to, where the client had no room to show all of it.
-    Told,
+    Refusal,
     /// Gates that wait.
     Gates,
     /// Failures, and where a task stands.

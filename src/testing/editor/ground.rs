@@ -1,13 +1,13 @@
 //! A ground for the language server without an engine: a desk that a test sets, and a record of what was asked.
 //!
-//! Invariant: keeps the promises of `Ground`, `Place` and `Port`. Absent: an engine; hand its handle to
+//! Invariant: keeps the promises of `Ground`, `Workplace` and `Port`. Absent: an engine; hand its handle to
 //! [`TestGround::with_port`] where one is wanted.
 
 use crate::desk::{Desk, Query, View};
 use crate::domain::ids::TaskId;
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply};
 use crate::host::{Port, Update};
-use crate::lsp::{Ground, Place};
+use crate::lsp::{Ground, Workplace};
 use crate::ports::{Documents, Fut, SessionId};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -64,17 +64,17 @@ impl Ground for Shared {
         self.0.root.clone()
     }
 
-    fn open(&self, _: PathBuf, _: String, _: Option<SessionId>) -> Fut<'_, Result<Arc<dyn Place>, Refusal>> {
+    fn open(&self, _: PathBuf, _: String, _: Option<SessionId>) -> Fut<'_, Result<Arc<dyn Workplace>, Refusal>> {
         Box::pin(async move {
             // Never closed.
             let _opened = self.0.opening.acquire().await;
-            let place: Arc<dyn Place> = Arc::new(self.clone());
+            let place: Arc<dyn Workplace> = Arc::new(self.clone());
             Ok(place)
         })
     }
 }
 
-impl Place for Shared {
+impl Workplace for Shared {
     fn root(&self) -> &Path {
         &self.0.root
     }

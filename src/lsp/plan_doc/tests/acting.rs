@@ -1,7 +1,7 @@
 //! What can be done, as far as it applies.
 
 use super::super::acts::{Act, Does, acts, hints, lenses};
-use super::super::offer::Offer;
+use super::super::offer::Offered;
 use super::*;
 use crate::domain::ids::*;
 use crate::domain::task::event::{Cause, Ending, HandSet, Outcome};
@@ -158,7 +158,8 @@ fn an_offered_revision_is_shown_as_far_as_a_message_goes() {
     let more: String = (0..40).map(|n| format!("-- {n} {}\u{202e}\n", "x".repeat(300))).collect();
     let new = PLAN.replacen("Why: anything.\n", &more, 1);
     let path = WorkspacePath::new(".planwright/tasks/k3xf/retries.plan.md").unwrap();
-    let offer = Offer::new(&path, &Arc::from(PLAN), &(revision(2), Arc::from(new.as_str())), &HashSet::new()).unwrap();
+    let offer =
+        Offered::new(&path, &Arc::from(PLAN), &(revision(2), Arc::from(new.as_str())), &HashSet::new()).unwrap();
     let (_, _, said) = offer.hunks().pop().unwrap();
     assert!(said.contains("\n- Why: anything.\n+ -- 0 xxx"), "{said}");
     assert!(said.lines().count() <= 12 && said.lines().all(|line| line.chars().count() <= 103), "{said}");
@@ -170,7 +171,7 @@ fn an_offered_revision_is_shown_as_changes() {
     let new = PLAN.replacen("beside the client", "into the client", 1).replacen("- after: none\n", "", 1);
     let path = WorkspacePath::new(".planwright/tasks/k3xf/retries.plan.md").unwrap();
     let offered = (revision(2), Arc::from(new.as_str()));
-    let offer = |text: &str, declined: &HashSet<HunkId>| Offer::new(&path, &Arc::from(text), &offered, declined);
+    let offer = |text: &str, declined: &HashSet<HunkId>| Offered::new(&path, &Arc::from(text), &offered, declined);
     let first = offer(PLAN, &HashSet::new()).unwrap();
     let said: Vec<String> =
         first.hunks().into_iter().map(|(_, range, words)| format!("{:?}\n{words}", PLAN.get(range).unwrap())).collect();
@@ -194,7 +195,7 @@ fn an_offered_revision_is_shown_as_changes() {
     "#);
     // a change keeps its name while other text is typed, and a declined one stays away
     let typed = PLAN.replacen("Callers choose", "Callers may choose", 1);
-    let names = |offer: &Offer| offer.change.hunks.iter().map(|hunk| hunk.id.clone()).collect::<Vec<_>>();
+    let names = |offer: &Offered| offer.change.hunks.iter().map(|hunk| hunk.id.clone()).collect::<Vec<_>>();
     let second = offer(&typed, &HashSet::new()).unwrap();
     assert!(names(&first).iter().all(|id| names(&second).contains(id)));
     let declined = names(&first).into_iter().collect();

@@ -1,6 +1,6 @@
 //! What can be written where.
 
-use super::super::complete::{Sort, Wanted, wanted};
+use super::super::complete::{Completed, Sort, wanted};
 use super::*;
 use insta::assert_snapshot;
 
@@ -10,8 +10,8 @@ fn check(text: &str) -> String {
     let (text, at) = cursor(text);
     let scene = Scene::new(&text);
     let (asked, proposals) = match wanted(&scene.moment(), at) {
-        Wanted::Ready(proposals) => (String::new(), proposals),
-        Wanted::Ask { of, prefix, slot } => {
+        Completed::Ready(proposals) => (String::new(), proposals),
+        Completed::Ask { of, prefix, slot } => {
             let answer = ["src/a.rs".to_owned(), "src/net/b.rs".to_owned()];
             (format!("ask {of:?} {prefix:?}\n"), slot.fill(&answer))
         }
@@ -187,8 +187,8 @@ fn a_proposal_replaces_what_holds_the_cursor() {
             let scene =
                 Scene { compiled: None, dossier: None, parsed: parse(&text), text, place: Surroundings::default() };
             let proposals = match wanted(&scene.moment(), at) {
-                Wanted::Ready(proposals) => proposals,
-                Wanted::Ask { slot, .. } => slot.fill(&["src/a.rs".to_owned()]),
+                Completed::Ready(proposals) => proposals,
+                Completed::Ask { slot, .. } => slot.fill(&["src/a.rs".to_owned()]),
             };
             for proposal in proposals {
                 let range = proposal.edit.range;

@@ -10,8 +10,8 @@ fn check(text: &str) -> String {
     let scene = Scene::new(&text);
     match hover::wanted(&scene.moment(), at) {
         None => "nothing".to_owned(),
-        Some(hover::Wanted::Said { range, markdown }) => format!("{}\n{markdown}", text.get(range).unwrap()),
-        Some(hover::Wanted::Code { range, path, symbol }) => {
+        Some(hover::Hovered::Said { range, markdown }) => format!("{}\n{markdown}", text.get(range).unwrap()),
+        Some(hover::Hovered::Code { range, path, symbol }) => {
             let path = path.map(|path| path.to_string());
             format!("{}\ncode of {path:?} {symbol:?}", text.get(range).unwrap())
         }
@@ -23,8 +23,8 @@ fn leads(text: &str) -> String {
     let scene = Scene::new(&text);
     match jump::wanted(&scene.moment(), at) {
         None => "nowhere".to_owned(),
-        Some(jump::Wanted::Here(range)) => text.get(range).unwrap().trim_end().to_owned(),
-        Some(jump::Wanted::Code { path, symbol }) => format!("{:?} {symbol:?}", path.map(|path| path.to_string())),
+        Some(jump::Destination::Here(range)) => text.get(range).unwrap().trim_end().to_owned(),
+        Some(jump::Destination::Code { path, symbol }) => format!("{:?} {symbol:?}", path.map(|path| path.to_string())),
     }
 }
 

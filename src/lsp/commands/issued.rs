@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// The moment of a command.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct Issued {
     at: Instant,
     typed: u64,
     plans: HashMap<WorkspacePath, Seen>,
@@ -44,7 +44,7 @@ impl Seen {
     }
 }
 
-impl Moment {
+impl Issued {
     /// Now.
     pub fn now(session: &Session) -> Self {
         let open = session.documents().paths().into_iter().filter(|path| whose(path).is_some());
