@@ -75,7 +75,7 @@ where
         let mut serving = std::pin::pin!(server.serve(Gate::new(service, said, ending.clone())));
         let editor_gone = async {
             match session.editor_process().await {
-                Some(id) => parent::gone(id).await,
+                Some(editor) => editor.gone().await,
                 None => std::future::pending().await,
             }
         };

@@ -12,12 +12,24 @@ use tokio::time::sleep;
 /// How often is looked. The end of the pipe tells sooner, mostly.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Completes when the process has ended; never for one that is not to be seen at the time of the call.
-pub fn gone(id: u32) -> impl Future<Output = ()> {
-    let first = look(id);
-    async move {
-        let Some(first) = first else { return std::future::pending().await };
-        while look(id) == Some(first) {
+/// A process as it was when it was named.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    id: u32,
+    /// None where it could not be seen.
+    first: Option<u64>,
+}
+
+impl Seen {
+    /// Looks at it. To be called before whoever named it has an answer: from then on it may end.
+    pub fn now(id: u32) -> Self {
+        Self { id, first: look(id) }
+    }
+
+    /// Completes when it has ended; never for one that was not to be seen.
+    pub async fn gone(self) {
+        let Some(first) = self.first else { return std::future::pending().await };
+        while look(self.id) == Some(first) {
             sleep(EVERY).await;
         }
     }
@@ -42,7 +54,7 @@ async fn a_process_that_ends_is_missed() {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
     assert!(look(std::process::id()).is_some());
     let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-    let watching = tokio::spawn(gone(child.id()));
+    let watching = tokio::spawn(Seen::now(child.id()).gone());
     child.kill().unwrap();
     // Not waited for before: a zombie is gone as well.
     watching.await.unwrap();

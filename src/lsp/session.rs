@@ -9,6 +9,7 @@ use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Workplace};
 use super::open::OpenUris;
+use super::parent::Seen;
 use super::plan_doc::Plans;
 use super::views::Views;
 use crate::desk::Desk;
@@ -32,6 +33,8 @@ pub struct Session {
     facts: Arc<OnceLock<ClientFacts>>,
     /// Completes the wait of whoever needs the facts before there are any.
     known: watch::Sender<bool>,
+    /// The editor's process, if it names one.
+    process: OnceLock<Seen>,
     /// What the client wrote at `initialize`.
     said: Arc<OnceLock<Value>>,
     id: OnceLock<SessionId>,
@@ -79,6 +82,7 @@ impl Session {
             ground,
             facts,
             known: watch::Sender::default(),
+            process: OnceLock::new(),
             said,
             id: OnceLock::new(),
             root: OnceLock::new(),
@@ -101,6 +105,9 @@ impl Session {
         if let Some(root) = self.ground.root_of(&folder) {
             self.root.get_or_init(|| root);
         }
+        if let Some(process) = facts.process {
+            self.process.get_or_init(|| Seen::now(process));
+        }
         let client = facts.client();
         self.facts.get_or_init(|| facts);
         let editor = SessionEditor::new(Arc::downgrade(self));
@@ -109,11 +116,11 @@ impl Session {
     }
 
     /// The editor's process, if it names one; waits for `initialize`.
-    pub(super) async fn editor_process(&self) -> Option<u32> {
+    pub(super) async fn editor_process(&self) -> Option<Seen> {
         let mut known = self.known.subscribe();
         // The sender is held by `self`.
         let _known = known.wait_for(|known| *known).await;
-        self.facts().and_then(|facts| facts.process)
+        self.process.get().copied()
     }
 
     /// Lets this go on until the session ends.
