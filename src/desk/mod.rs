@@ -10,6 +10,7 @@ mod review;
 mod show;
 mod status;
 pub mod timeline;
+mod told;
 mod view;
 mod words;
 
@@ -19,6 +20,7 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use query::{CANDIDATES, Candidates, Mode, PageKind, Query};
+pub use told::{Record, Report, Told};
 pub use view::*;
 
 use crate::domain::agent::dialogue::ModelInfo;
@@ -64,8 +66,10 @@ pub struct Dossier {
     pub task: Arc<Task>,
     /// The one word for it.
     pub state: TaskState,
-    /// Every event.
+    /// Every event; empty in an attached process.
     pub journal: Journal,
+    /// What pages need of it, in every process.
+    pub told: Arc<Told>,
     /// The plan document as it stands on disk.
     pub page: Option<Arc<Page>>,
     /// The texts of the revisions, oldest first.

@@ -9,13 +9,9 @@ use super::words;
 use super::{Dossier, page};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
-use crate::domain::task::Journal;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
-
-/// Errors that a failure report shows; the timeline has the rest.
-const ERRORS: usize = 3;
 
 /// The word for the state, with what only waits to be saved.
 pub fn words_of(dossier: &Dossier) -> String {
@@ -196,76 +192,18 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
     }
     failed
         .into_iter()
-        .map(|(work, cause, message)| FailureView {
-            cause,
-            message: message.to_owned(),
-            tried: tried(&dossier.journal, &work),
-            errors: errors(&dossier.journal, &work),
-            next: after_failure(&task.id, &work, cause),
-            work: work.to_string(),
+        .map(|(work, cause, message)| {
+            let report = dossier.told.of(&work);
+            FailureView {
+                cause,
+                message: message.to_owned(),
+                tried: report.map(|report| report.tried.clone()).unwrap_or_default(),
+                errors: report.map(|report| report.errors.clone()).unwrap_or_default(),
+                next: after_failure(&task.id, &work, cause),
+                work: work.to_string(),
+            }
         })
         .collect()
-}
-
-/// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &Journal, of: &Work) -> Vec<String> {
-    let is_of = |step: &StepId| matches!(of, Work::Step(id) if id == step);
-    let mut lines = Vec::new();
-    let mut rounds = 0;
-    for recorded in journal.iter() {
-        let event = &recorded.event;
-        if let Event::Began { work, .. } = event
-            && work == of
-        {
-            rounds = 0;
-        } else if let Event::Repairing { step, round } = event
-            && is_of(step)
-        {
-            rounds = *round;
-        } else if let Event::RetryAsked { work, actor } = event
-            && work == of
-        {
-            lines.push(format!("another attempt, asked for by {}", by(actor)));
-        } else if let Event::Ended { work, attempt, outcome } = event
-            && work == of
-        {
-            let repaired = match rounds {
-                0 => String::new(),
-                1 => ", 1 repair round".to_owned(),
-                more => format!(", {more} repair rounds"),
-            };
-            lines.push(format!("attempt {attempt}{repaired}: {}", outcome_in_words(outcome)));
-        }
-    }
-    lines
-}
-
-/// How an attempt ended, in one line.
-fn outcome_in_words(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Done { verified: true, .. } => "done (verified)".to_owned(),
-        Outcome::Done { verified: false, .. } => "done (not verified)".to_owned(),
-        Outcome::Failed { cause, message, .. } => format!("failed ({}): {}", cause.words(), words::head(message)),
-        Outcome::Blocked { cause, message } => format!("blocked ({}): {}", cause.words(), words::head(message)),
-        Outcome::Interrupted => "interrupted".to_owned(),
-    }
-}
-
-fn errors(journal: &Journal, of: &Work) -> Vec<String> {
-    journal.iter().rev().filter_map(|recorded| error(&recorded.event, of)).take(ERRORS).collect()
-}
-
-/// The error that an event tells of some work.
-fn error(event: &Event, of: &Work) -> Option<String> {
-    if let Event::Settled { effect, result: Settlement::Failed { cause, message, .. } } = event {
-        return (&effect.work == of).then(|| format!("{}: {message}", cause.words()));
-    }
-    let Event::Judged { work, check, verdict: judged, evidence, .. } = event else {
-        return None;
-    };
-    let (passed, said) = verdict(judged);
-    let lines = [format!("{} {said}", words::check(check)), evidence.head().trim().to_owned()];
-    (work == of && !passed).then(|| lines.join("\n").trim_end().to_owned())
 }
 
 fn after_failure(task: &TaskId, work: &Work, cause: Cause) -> Vec<Choice> {

@@ -4,7 +4,7 @@
 
 use super::case::{Case, Drive};
 use super::world::World;
-use crate::desk::{Desk, Dossier, Surroundings};
+use crate::desk::{Desk, Dossier, Page, Surroundings, page};
 use crate::domain::ids::*;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
@@ -69,6 +69,7 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         task: case.task.clone(),
         state: standing(&case.task, case.plan.as_deref(), case.pending(), now),
         journal: case.journal.clone(),
+        told: Arc::new(case.record.told(&case.task, |step| finds(case, step))),
         page: case.page.clone(),
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
@@ -77,6 +78,11 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         carried: is_carried(case),
         steps: steps(case, now),
     }
+}
+
+fn finds(case: &Case, step: &StepId) -> bool {
+    let planned = |page: &Arc<Page>| page.plan.steps.iter().any(|known| known.id == *step && page::finds(known));
+    case.page.as_ref().is_some_and(planned)
 }
 
 /// Each step with where it stands, in the words of the vocabulary.
