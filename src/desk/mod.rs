@@ -12,6 +12,7 @@ mod status;
 pub mod timeline;
 mod told;
 mod view;
+mod waits;
 mod words;
 
 #[cfg(test)]
@@ -20,8 +21,10 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use query::{CANDIDATES, Candidates, Mode, PageKind, Query};
+pub use review::word;
 pub use told::{Record, Report, Told};
 pub use view::*;
+pub use waits::waits_for;
 
 use crate::domain::agent::dialogue::ModelInfo;
 use crate::domain::change::{Decision, FileChange, Flag, HunkState};
