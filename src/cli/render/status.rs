@@ -134,7 +134,7 @@ fn hunks(paper: &mut Paper, view: &StatusView) {
     if counts.pending + counts.accepted + counts.rejected + counts.touched + counts.unsaved == 0 {
         return;
     }
-    paper.field("hunks", Tone::Plain, &super::review::counts(counts));
+    paper.field("hunks", Tone::Plain, &counts.words());
 }
 
 /// What was tried, what was seen, what can be done (B11).

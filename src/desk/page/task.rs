@@ -231,15 +231,10 @@ fn work(page: &mut String, status: &StatusView) {
 
 fn hunks(page: &mut String, status: &StatusView) {
     let counts = &status.hunks;
-    if counts.pending + counts.accepted + counts.rejected + counts.touched == 0 {
+    if *counts == HunkCounts::default() {
         return;
     }
-    let touched = if counts.touched > 0 { format!(" ({} touched)", counts.touched) } else { String::new() };
-    let _ = write!(
-        page,
-        "\n## Hunks\n\n{} pending{touched}, {} accepted, {} rejected.\n\n",
-        counts.pending, counts.accepted, counts.rejected
-    );
+    let _ = write!(page, "\n## Hunks\n\n{}.\n\n", counts.words());
     let review = Choice { command: format!("planwright review {}", status.task), means: "go through them".to_owned() };
     page.push_str(&choice(&review));
 }
