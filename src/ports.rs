@@ -5,6 +5,7 @@
 
 use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
 use crate::domain::change::{Conflict, Entry, FileChange, HunkStanding};
+use crate::domain::connect;
 use crate::domain::ids::{ContentHash, EffectId, HunkId, TaskId, Time, TraceId, WorkspacePath};
 use crate::domain::plan::{Command, Rule};
 use crate::domain::problem::Replacement;
@@ -314,6 +315,10 @@ pub type Deltas = Arc<dyn Fn(&str) + Send + Sync>;
 pub trait Model: Send + Sync {
     /// What is configured; `None` = no model.
     fn info(&self) -> Option<ModelInfo>;
+    /// How one is connected, said where there is none.
+    fn connect(&self) -> String {
+        connect::how(None)
+    }
     /// One exchange with all its retries. Dropping the future cancels the request.
     fn complete(&self, request: ModelRequest, deltas: Deltas) -> Fut<'_, Result<ModelReply, ModelFault>>;
 }

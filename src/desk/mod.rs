@@ -56,6 +56,9 @@ pub struct Surroundings {
     pub root: PathBuf,
     /// The model, if one is configured.
     pub model: Option<ModelInfo>,
+    /// Else how one is connected.
+    #[serde(default)]
+    pub connect: Option<String>,
     /// How well commands are isolated.
     pub rung: Option<Rung>,
     /// What a person should know of this start: a database set aside, a workspace that cannot be written.

@@ -44,6 +44,7 @@ pub fn view(dossier: &Dossier) -> StatusView {
         goal: task.goal.clone(),
         state: dossier.state.clone(),
         words: words_of(dossier),
+        connect: connect(dossier),
         revision: task.newest().map(|revision| revision.name.clone()),
         approved: task.approval.as_ref().map(|approval| (approval.revision.clone(), approval.upto.clone())),
         strayed: task.document != Document::Same,
@@ -63,6 +64,13 @@ pub fn view(dossier: &Dossier) -> StatusView {
         page: page::beside(dossier, page::TASK),
         next: next(dossier),
     }
+}
+
+/// How a model is connected, where the plan is what was written for want of one.
+pub(super) fn connect(dossier: &Dossier) -> Option<String> {
+    let page = dossier.page.as_ref().filter(|_| dossier.state == TaskState::AwaitingApproval)?;
+    let made = dossier.task.revisions.iter().find(|known| known.name == page.revision)?;
+    (made.author == Author::Skeleton).then(|| made.reason.clone())
 }
 
 /// A step, planning or acceptance runs, as against one that waits for a person or for its turn. In a task that is paused
@@ -255,10 +263,14 @@ fn next(dossier: &Dossier) -> Vec<Choice> {
         }
         TaskState::AwaitingApproval => {
             let show = choice(format!("planwright show {id}"), "read the plan");
-            match super::show::view(dossier).approve {
-                Some(approve) => vec![show, choice(approve, "approve exactly this revision")],
+            let replan = choice(format!("planwright replan {id}"), "have it planned, once a model is connected");
+            let show = match connect(dossier) {
+                Some(_) => vec![choice(show.command, "write its steps by hand"), replan],
                 None => vec![show],
-            }
+            };
+            let approve = super::show::view(dossier).approve;
+            let approve = approve.map(|approve| choice(approve, "approve exactly this revision"));
+            show.into_iter().chain(approve).collect()
         }
         TaskState::Paused => vec![resume("go on")],
         TaskState::Delayed { .. } => vec![resume("stay until it is due, and go on")],

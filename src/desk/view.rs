@@ -160,6 +160,9 @@ pub struct StatusView {
     pub state: TaskState,
     /// The state in the words of the vocabulary.
     pub words: String,
+    /// Nobody made a plan, because no model is configured; and how one is connected.
+    #[serde(default)]
+    pub connect: Option<String>,
     /// The newest revision.
     pub revision: Option<RevisionRef>,
     /// The approved revision, and the step it reaches to if not the end.

@@ -3,7 +3,7 @@
 //! Invariant: none where it waits for nobody; one phrase for all front ends. Absent: what can be done about it (`status`).
 
 use super::review::counts;
-use super::{Dossier, show, told};
+use super::{Dossier, show, status, told};
 use crate::domain::problem::Severity;
 use crate::domain::task::standing::TaskState;
 use crate::domain::text::counted;
@@ -47,6 +47,9 @@ pub fn waits_for(dossier: &Dossier) -> Option<String> {
 
 fn approval(dossier: &Dossier) -> String {
     let Some(page) = &dossier.page else { return "a plan".to_owned() };
+    if status::connect(dossier).is_some() {
+        return "a model, or steps by hand".to_owned();
+    }
     let errors = page.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     if errors > 0 {
         return format!("its plan to be mended: {}", counted(errors, "error"));

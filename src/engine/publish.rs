@@ -22,9 +22,11 @@ pub(super) fn desk(
     cases: &BTreeMap<TaskId, Case>,
     former: &Desk,
 ) -> Desk {
+    let model = world.model.info();
     let place = Surroundings {
         root: world.workspace.root().to_path_buf(),
-        model: world.model.info(),
+        connect: model.is_none().then(|| world.model.connect()),
+        model,
         rung: Some(world.arena.rung()),
         remarks: remarks.to_vec(),
     };

@@ -98,9 +98,13 @@ fn why(paper: &mut Paper, view: &StatusView) {
                 paper.field("until", Tone::Plain, &httpdate::fmt_http_date(at));
             }
         }
+        TaskState::AwaitingApproval => {
+            if let Some(connect) = &view.connect {
+                paper.field("why", Tone::Warn, connect);
+            }
+        }
         TaskState::Blocked { .. }
         | TaskState::Planning
-        | TaskState::AwaitingApproval
         | TaskState::Running
         | TaskState::Paused
         | TaskState::Verifying

@@ -87,6 +87,9 @@ fn waits_for(status: &StatusView, plan: &ShowView) -> String {
 }
 
 fn waits_for_approval(status: &StatusView, plan: &ShowView) -> String {
+    if let Some(connect) = &status.connect {
+        return format!("It waits for you: {}.", line(connect));
+    }
     let errors = plan.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     if errors > 0 {
         return format!("It waits for you: the plan has {}.", counted(errors, "error"));
