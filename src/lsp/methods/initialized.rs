@@ -4,7 +4,7 @@
 //! leaves a server that answers with nothing, and tries again. No part of a session ends with the fault of another.
 //! Absent: prompts.
 
-use crate::lsp::commands::complain;
+use crate::lsp::commands::{self, complain};
 use crate::lsp::session::Session;
 use crate::lsp::{ground::Place, plan_doc, resume, views};
 use futures_util::FutureExt;
@@ -34,6 +34,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
     let place = opened(&session, root).await;
     session.set_place(place.clone());
     session.commands().root(None);
+    commands::left_over(&session, place.as_ref()).await;
     // They end with this task.
     let mut parts = JoinSet::new();
     let with = || (session.clone(), place.clone());
