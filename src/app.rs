@@ -10,13 +10,13 @@ mod lsp;
 use crate::arena::{self, CopyArena};
 use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
 use crate::clock::SystemClock;
-use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig};
+use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig, Origin};
 use crate::desk::Surroundings;
 use crate::domain::task::action::{Actor, Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
 use crate::engine::{self, Buffered, Limits, Running, World};
 use crate::host::{self, Port, Seat, StateDir};
-use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts};
+use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts, Whence};
 use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
@@ -107,7 +107,7 @@ async fn end_host(site: &Site, io: &mut Terminal) -> Result<Exit, Refusal> {
 /// What the configured server says of itself, as a remark.
 async fn with_probe(mut found: Surroundings, site: &Site) -> Surroundings {
     let Some(strong) = &site.config.strong else { return found };
-    let model = OpenAi::new(settings(strong, &site.environment), Arc::new(SystemClock), Arc::new(NoMemory));
+    let model = OpenAi::new(settings(strong, site), Arc::new(SystemClock), Arc::new(NoMemory));
     let probe = model.probe().await;
     found.remarks.push(match &probe.models {
         Ok(models) => format!(
@@ -206,10 +206,10 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     })?;
     let syntax = TreeSitter::with_index(Index::open(cache.join("symbols")));
     let model: Arc<dyn Model> = match &site.config.strong {
-        None => Arc::new(NoModel),
+        None => Arc::new(NoModel::new(config_file(&site.config))),
         Some(strong) => {
             let memory = Arc::new(StoreMemory(store.clone()));
-            Arc::new(OpenAi::new(settings(strong, &site.environment), Arc::new(SystemClock), memory))
+            Arc::new(OpenAi::new(settings(strong, site), Arc::new(SystemClock), memory))
         }
     };
     let changes = {
@@ -308,11 +308,26 @@ fn kept_aside(folder: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// What the model's module wants to know of the configuration.
-fn settings(model: &ModelConfig, environment: &Environment) -> ModelSettings {
+fn settings(model: &ModelConfig, site: &Site) -> ModelSettings {
+    let config = config_file(&site.config);
+    let at = |name: &str, origin: &Origin| match origin {
+        Origin::Default => format!("{name} in {config}"),
+        Origin::File { .. } => format!("{name} in {origin}"),
+        Origin::Environment(_) | Origin::Argument(_) => origin.to_string(),
+    };
+    let whence_key = match &model.key.value {
+        KeyFrom::Environment(variable) if model.key.origin == Origin::Environment(variable.clone()) => {
+            format!("${variable}")
+        }
+        KeyFrom::Environment(variable) => format!("${variable} ({})", at("key_env", &model.key.origin)),
+        KeyFrom::Command(_) => at("key_command", &model.key.origin),
+        KeyFrom::Nowhere => config.clone(),
+    };
+    let whence = Whence { base_url: at("base_url", &model.base_url.origin), key: whence_key, config };
     let key = match &model.key.value {
         KeyFrom::Nowhere => Key::None,
         KeyFrom::Command(argv) => Key::Command(argv.clone()),
-        KeyFrom::Environment(variable) => match environment.get(variable) {
+        KeyFrom::Environment(variable) => match site.environment.get(variable) {
             Some(value) => Key::Value(Secret::new(value)),
             None => Key::Missing(variable.clone()),
         },
@@ -331,7 +346,13 @@ fn settings(model: &ModelConfig, environment: &Environment) -> ModelSettings {
         },
         prices: model.prices.value,
         headers: model.headers.value.iter().map(|(name, value)| (name.clone(), Secret::new(value))).collect(),
+        whence,
     }
+}
+
+/// The user's configuration file, there or not.
+fn config_file(config: &Config) -> String {
+    config.dirs.config_file.value.display().to_string()
 }
 
 /// The model's memory, kept in the store. What cannot be kept is found out again.

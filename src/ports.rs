@@ -5,6 +5,7 @@
 
 use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
 use crate::domain::change::{Conflict, Entry, FileChange, HunkStanding};
+use crate::domain::connect;
 use crate::domain::ids::{ContentHash, EffectId, HunkId, TaskId, Time, TraceId, WorkspacePath};
 use crate::domain::plan::{Command, Rule};
 use crate::domain::problem::Replacement;
@@ -196,6 +197,29 @@ pub enum WriteRefusal {
     },
 }
 
+/// A page that belongs to no task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoosePage {
+    /// Where a goal is written by whoever has no other place to write it.
+    Goal,
+    /// All tasks.
+    Tasks,
+    /// Two revisions of a plan.
+    Compare,
+}
+
+impl LoosePage {
+    /// Below `.planwright`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LoosePage::Goal => "goal.md",
+            LoosePage::Tasks => "tasks.md",
+            LoosePage::Compare => "compare.md",
+        }
+    }
+}
+
 /// The user's files below one root.
 pub trait Workspace: Send + Sync {
     /// The canonical root.
@@ -244,6 +268,11 @@ pub trait Workspace: Send + Sync {
     fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>>;
     /// Where `write_page` puts it.
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf;
+    /// Writes a page of no task, whatever stands there. Returns its absolute path. Never elsewhere than below
+    /// `.planwright`: an editor knows it by that name.
+    fn write_loose<'a>(&'a self, page: LoosePage, text: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>>;
+    /// Reads it; `None` when it is not there.
+    fn read_loose(&self, page: LoosePage) -> Fut<'_, Result<Option<String>, ReadRefusal>>;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -314,6 +343,10 @@ pub type Deltas = Arc<dyn Fn(&str) + Send + Sync>;
 pub trait Model: Send + Sync {
     /// What is configured; `None` = no model.
     fn info(&self) -> Option<ModelInfo>;
+    /// How one is connected, said where there is none.
+    fn connect(&self) -> String {
+        connect::how(None)
+    }
     /// One exchange with all its retries. Dropping the future cancels the request.
     fn complete(&self, request: ModelRequest, deltas: Deltas) -> Fut<'_, Result<ModelReply, ModelFault>>;
 }

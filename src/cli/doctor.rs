@@ -5,6 +5,7 @@
 
 use super::render::{Paper, Tone};
 use crate::desk::Surroundings;
+use crate::domain::connect;
 use crate::domain::task::action::Refusal;
 use serde::Serialize;
 
@@ -23,9 +24,8 @@ pub struct Setting {
 const NO_WORKSPACE_CONFIGURATION: &str =
     "no workspace configuration is read in this release: a cloned repository can set nothing";
 
-/// How a model is connected, said where none is.
-const CONNECT: &str = "set OPENAI_BASE_URL and OPENAI_API_KEY, or write [model.strong] into the configuration file; \
-                       plans with transform, run, check and ask steps work without a model";
+/// Said where no model is connected, after how one is.
+const WITHOUT: &str = "plans with transform, run, check and ask steps work without a model";
 
 /// The whole finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -65,7 +65,8 @@ pub fn render(finding: &Finding) -> Paper {
             }
             None => {
                 paper.field("model", Tone::Warn, "none is connected");
-                paper.field("", Tone::Faint, CONNECT);
+                let how = found.connect.clone().unwrap_or_else(|| connect::how(None));
+                paper.field("", Tone::Faint, &how).field("", Tone::Faint, WITHOUT);
             }
         }
         match found.rung {

@@ -185,10 +185,12 @@ pub fn dossier(id: &str, events: Vec<(i64, Event)>, state: TaskState) -> Dossier
         Some(crate::domain::task::state::StepState::Failed { .. }) => "failed".to_owned(),
         _ => "waiting for policy".to_owned(),
     };
+    let record = Record::of(journal.iter().map(|recorded| &recorded.event));
     Dossier {
         changes: Arc::default(),
         offered: None,
         carried: true,
+        told: Arc::new(record.told(&task, |_| true)),
         steps: task.steps.iter().map(|run| (run.id.clone(), words(&run.id))).collect(),
         task: Arc::new(task),
         state,

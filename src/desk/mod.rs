@@ -10,7 +10,9 @@ mod review;
 mod show;
 mod status;
 pub mod timeline;
+mod told;
 mod view;
+mod waits;
 mod words;
 
 #[cfg(test)]
@@ -19,7 +21,10 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use query::{CANDIDATES, Candidates, Mode, PageKind, Query};
+pub use review::word;
+pub use told::{Record, Report, Told};
 pub use view::*;
+pub use waits::waits_for;
 
 use crate::domain::agent::dialogue::ModelInfo;
 use crate::domain::change::{Decision, FileChange, Flag, HunkState};
@@ -51,6 +56,9 @@ pub struct Surroundings {
     pub root: PathBuf,
     /// The model, if one is configured.
     pub model: Option<ModelInfo>,
+    /// Else how one is connected.
+    #[serde(default)]
+    pub connect: Option<String>,
     /// How well commands are isolated.
     pub rung: Option<Rung>,
     /// What a person should know of this start: a database set aside, a workspace that cannot be written.
@@ -64,8 +72,10 @@ pub struct Dossier {
     pub task: Arc<Task>,
     /// The one word for it.
     pub state: TaskState,
-    /// Every event.
+    /// Every event; empty in an attached process.
     pub journal: Journal,
+    /// What pages need of it, in every process.
+    pub told: Arc<Told>,
     /// The plan document as it stands on disk.
     pub page: Option<Arc<Page>>,
     /// The texts of the revisions, oldest first.

@@ -7,6 +7,7 @@ use super::view::*;
 use super::{Desk, Dossier, compare, page, preview, review, show, status, timeline};
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::action::{Place, Refusal, RefusalKind, Which};
+use crate::ports::LoosePage;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -91,6 +92,13 @@ pub enum Query {
         /// Which page.
         page: PageKind,
     },
+    /// A page that belongs to no task.
+    Loose {
+        /// Which.
+        page: LoosePage,
+        /// The engine writes this before it answers; absent = it reads what stands there.
+        text: Option<String>,
+    },
 }
 
 /// Candidates that one answer has at most: more than anybody reads.
@@ -156,13 +164,15 @@ impl Desk {
             Query::Compare { task, from, to } => compare::view(self.find(task)?, *from, *to).map(View::Compare),
             Query::Surroundings => Ok(View::Surroundings(self.place.clone())),
             Query::Page { task, page } => page::view(self.find(task)?, page).map(View::Page),
-            Query::Compile { .. } | Query::Candidates { .. } | Query::Code { .. } | Query::Item { .. } => {
-                Err(Refusal {
-                    kind: RefusalKind::Broken,
-                    message: "a snapshot has no files; the engine is asked for this".to_owned(),
-                    next: "run the command again".to_owned(),
-                })
-            }
+            Query::Compile { .. }
+            | Query::Candidates { .. }
+            | Query::Code { .. }
+            | Query::Item { .. }
+            | Query::Loose { .. } => Err(Refusal {
+                kind: RefusalKind::Broken,
+                message: "a snapshot has no files; the engine is asked for this".to_owned(),
+                next: "run the command again".to_owned(),
+            }),
         }
     }
 

@@ -37,6 +37,28 @@ pub fn counts(dossier: &Dossier) -> HunkCounts {
     counts
 }
 
+impl HunkCounts {
+    /// In one line.
+    pub fn words(&self) -> String {
+        let of_pending = [(self.touched, "touched"), (self.unsaved, "accepted, not saved")];
+        let of_pending: Vec<String> =
+            of_pending.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let of_pending = if of_pending.is_empty() { String::new() } else { format!(" ({})", of_pending.join("; ")) };
+        format!("{} pending{of_pending}, {} accepted, {} rejected", self.pending, self.accepted, self.rejected)
+    }
+}
+
+/// The one word for where a hunk stands. `saved`: what stands there stands on disk too.
+pub fn word(state: HunkState, decision: Option<&Decision>, saved: bool) -> &'static str {
+    match (state, decision) {
+        (HunkState::Open, Some(Decision::Reject(_))) => "rejected",
+        (HunkState::Open, None | Some(Decision::Accept | Decision::Undo)) => "open",
+        (HunkState::Accepted, _) if saved => "accepted",
+        (HunkState::Accepted, _) => "accepted, not saved",
+        (HunkState::Touched, _) => "touched",
+    }
+}
+
 /// Rejected, and the old text stands there (invariant 6).
 fn is_set_aside(hunk: &ReviewHunk) -> bool {
     hunk.state == HunkState::Open && matches!(hunk.decision, Some((Decision::Reject(_), _)))

@@ -46,7 +46,7 @@ pub fn view(dossier: &Dossier) -> ShowView {
             .filter(|_| open)
             .map(|revision| format!("planwright approve {id} --revision {revision}")),
         task: id.clone(),
-        words: dossier.state.words(),
+        words: super::status::words_of(dossier),
         questions: questions(id.as_str(), &text),
         text: text.to_string(),
         path,
@@ -59,7 +59,7 @@ pub fn view(dossier: &Dossier) -> ShowView {
 }
 
 /// `> question:` lines that no `> answer:` follows in the same quotation.
-fn questions(task: &str, text: &str) -> Vec<QuestionView> {
+pub(super) fn questions(task: &str, text: &str) -> Vec<QuestionView> {
     let mut open = Vec::new();
     let mut number = 0;
     let mut asked: Option<String> = None;

@@ -9,13 +9,9 @@ use super::words;
 use super::{Dossier, page};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
-use crate::domain::task::Journal;
 use crate::domain::task::event::*;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
-
-/// Errors that a failure report shows; the timeline has the rest.
-const ERRORS: usize = 3;
 
 /// The word for the state, with what only waits to be saved.
 pub fn words_of(dossier: &Dossier) -> String {
@@ -48,6 +44,7 @@ pub fn view(dossier: &Dossier) -> StatusView {
         goal: task.goal.clone(),
         state: dossier.state.clone(),
         words: words_of(dossier),
+        connect: connect(dossier),
         revision: task.newest().map(|revision| revision.name.clone()),
         approved: task.approval.as_ref().map(|approval| (approval.revision.clone(), approval.upto.clone())),
         strayed: task.document != Document::Same,
@@ -67,6 +64,13 @@ pub fn view(dossier: &Dossier) -> StatusView {
         page: page::beside(dossier, page::TASK),
         next: next(dossier),
     }
+}
+
+/// How a model is connected, where the plan is what was written for want of one.
+pub(super) fn connect(dossier: &Dossier) -> Option<String> {
+    let page = dossier.page.as_ref().filter(|_| dossier.state == TaskState::AwaitingApproval)?;
+    let made = dossier.task.revisions.iter().find(|known| known.name == page.revision)?;
+    (made.author == Author::Skeleton).then(|| made.reason.clone())
 }
 
 /// A step, planning or acceptance runs, as against one that waits for a person or for its turn. In a task that is paused
@@ -196,76 +200,18 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
     }
     failed
         .into_iter()
-        .map(|(work, cause, message)| FailureView {
-            cause,
-            message: message.to_owned(),
-            tried: tried(&dossier.journal, &work),
-            errors: errors(&dossier.journal, &work),
-            next: after_failure(&task.id, &work, cause),
-            work: work.to_string(),
+        .map(|(work, cause, message)| {
+            let report = dossier.told.of(&work);
+            FailureView {
+                cause,
+                message: message.to_owned(),
+                tried: report.map(|report| report.tried.clone()).unwrap_or_default(),
+                errors: report.map(|report| report.errors.clone()).unwrap_or_default(),
+                next: after_failure(&task.id, &work, cause),
+                work: work.to_string(),
+            }
         })
         .collect()
-}
-
-/// Each attempt in a line: how it ended, and how many repair rounds it had.
-fn tried(journal: &Journal, of: &Work) -> Vec<String> {
-    let is_of = |step: &StepId| matches!(of, Work::Step(id) if id == step);
-    let mut lines = Vec::new();
-    let mut rounds = 0;
-    for recorded in journal.iter() {
-        let event = &recorded.event;
-        if let Event::Began { work, .. } = event
-            && work == of
-        {
-            rounds = 0;
-        } else if let Event::Repairing { step, round } = event
-            && is_of(step)
-        {
-            rounds = *round;
-        } else if let Event::RetryAsked { work, actor } = event
-            && work == of
-        {
-            lines.push(format!("another attempt, asked for by {}", by(actor)));
-        } else if let Event::Ended { work, attempt, outcome } = event
-            && work == of
-        {
-            let repaired = match rounds {
-                0 => String::new(),
-                1 => ", 1 repair round".to_owned(),
-                more => format!(", {more} repair rounds"),
-            };
-            lines.push(format!("attempt {attempt}{repaired}: {}", outcome_in_words(outcome)));
-        }
-    }
-    lines
-}
-
-/// How an attempt ended, in one line.
-fn outcome_in_words(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Done { verified: true, .. } => "done (verified)".to_owned(),
-        Outcome::Done { verified: false, .. } => "done (not verified)".to_owned(),
-        Outcome::Failed { cause, message, .. } => format!("failed ({}): {}", cause.words(), words::head(message)),
-        Outcome::Blocked { cause, message } => format!("blocked ({}): {}", cause.words(), words::head(message)),
-        Outcome::Interrupted => "interrupted".to_owned(),
-    }
-}
-
-fn errors(journal: &Journal, of: &Work) -> Vec<String> {
-    journal.iter().rev().filter_map(|recorded| error(&recorded.event, of)).take(ERRORS).collect()
-}
-
-/// The error that an event tells of some work.
-fn error(event: &Event, of: &Work) -> Option<String> {
-    if let Event::Settled { effect, result: Settlement::Failed { cause, message, .. } } = event {
-        return (&effect.work == of).then(|| format!("{}: {message}", cause.words()));
-    }
-    let Event::Judged { work, check, verdict: judged, evidence, .. } = event else {
-        return None;
-    };
-    let (passed, said) = verdict(judged);
-    let lines = [format!("{} {said}", words::check(check)), evidence.head().trim().to_owned()];
-    (work == of && !passed).then(|| lines.join("\n").trim_end().to_owned())
 }
 
 fn after_failure(task: &TaskId, work: &Work, cause: Cause) -> Vec<Choice> {
@@ -317,10 +263,14 @@ fn next(dossier: &Dossier) -> Vec<Choice> {
         }
         TaskState::AwaitingApproval => {
             let show = choice(format!("planwright show {id}"), "read the plan");
-            match super::show::view(dossier).approve {
-                Some(approve) => vec![show, choice(approve, "approve exactly this revision")],
+            let replan = choice(format!("planwright replan {id}"), "have it planned, once a model is connected");
+            let show = match connect(dossier) {
+                Some(_) => vec![choice(show.command, "write its steps by hand"), replan],
                 None => vec![show],
-            }
+            };
+            let approve = super::show::view(dossier).approve;
+            let approve = approve.map(|approve| choice(approve, "approve exactly this revision"));
+            show.into_iter().chain(approve).collect()
         }
         TaskState::Paused => vec![resume("go on")],
         TaskState::Delayed { .. } => vec![resume("stay until it is due, and go on")],

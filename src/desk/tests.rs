@@ -197,3 +197,18 @@ fn views_are_read_as_they_are_written() {
         assert_eq!(serde_json::from_str::<View>(&written).unwrap(), view, "{written}");
     }
 }
+
+#[test]
+fn answers_without_fields_of_their_own_cross_a_socket() {
+    let views = [
+        View::Candidates(vec!["src/net.rs".to_owned()]),
+        View::Candidates(Vec::new()),
+        View::Code(None),
+        View::Loose(None),
+        View::Loose(Some("do: plan".to_owned())),
+    ];
+    for view in views {
+        let sent = serde_json::to_string(&view).unwrap();
+        assert_eq!(serde_json::from_str::<View>(&sent).unwrap(), view, "{sent}");
+    }
+}

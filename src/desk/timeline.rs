@@ -29,7 +29,7 @@ pub fn view(dossier: &Dossier, mode: Mode) -> TimelineView {
     TimelineView {
         task: dossier.task.id.clone(),
         goal: dossier.task.goal.words.clone(),
-        words: dossier.state.words(),
+        words: super::status::words_of(dossier),
         opened: dossier.task.opened,
         rows: rows.collect(),
     }

@@ -38,14 +38,34 @@ pub enum View {
     Compiled(Box<CompiledView>),
     /// What could stand there.
     #[serde(with = "found")]
-    Candidates(Vec<String>),
+    Candidates(#[serde(with = "in_field")] Vec<String>),
     /// A definition, or the head of a file; none where there is no such thing.
     #[serde(with = "found")]
-    Code(Option<CodeView>),
+    Code(#[serde(with = "in_field")] Option<CodeView>),
     /// The item around a place.
     Item(ItemView),
     /// A page for people.
     Page(PageView),
+    /// What a page of no task says, if it is there.
+    Loose(#[serde(with = "in_field")] Option<String>),
+}
+
+/// A list, or nothing, has no fields of its own that the name of the view could stand beside.
+mod in_field {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct InField<T> {
+        value: T,
+    }
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        InField { value }.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        InField::deserialize(from).map(|in_field| in_field.value)
+    }
 }
 
 /// What the compiler says of a plan text.
@@ -160,6 +180,9 @@ pub struct StatusView {
     pub state: TaskState,
     /// The state in the words of the vocabulary.
     pub words: String,
+    /// Nobody made a plan, because no model is configured; and how one is connected.
+    #[serde(default)]
+    pub connect: Option<String>,
     /// The newest revision.
     pub revision: Option<RevisionRef>,
     /// The approved revision, and the step it reaches to if not the end.

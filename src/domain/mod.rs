@@ -5,6 +5,7 @@
 //! below make the compiler say so (`.clippy.toml` lists what is banned and why).
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod connect;
 pub mod ids;
 pub mod problem;
 pub mod redact;

@@ -7,7 +7,7 @@
 use crate::domain::change::Entry;
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::facts::Binding;
-use crate::ports::{Document, Documents, Fut, Listed, ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{Document, Documents, Fut, Listed, LoosePage, ReadRefusal, Workspace, WriteRefusal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -168,5 +168,13 @@ impl Workspace for Buffered {
 
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {
         self.disk.page_path(task, name)
+    }
+
+    fn write_loose<'a>(&'a self, page: LoosePage, text: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        self.disk.write_loose(page, text)
+    }
+
+    fn read_loose(&self, page: LoosePage) -> Fut<'_, Result<Option<String>, ReadRefusal>> {
+        self.disk.read_loose(page)
     }
 }

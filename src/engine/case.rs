@@ -4,7 +4,7 @@
 
 use super::refresh::{Looked, Stale};
 use super::world::World;
-use crate::desk::{Page, ReviewHunk};
+use crate::desk::{Page, Record, ReviewHunk};
 use crate::domain::change::{Decision, FileChange, Proposal};
 use crate::domain::ids::*;
 use crate::domain::plan::ApprovedPlan;
@@ -45,6 +45,8 @@ pub struct Case {
     pub task: Arc<Task>,
     /// Every event.
     pub journal: Journal,
+    /// What pages need of it.
+    pub record: Record,
     /// The approved plan.
     pub plan: Option<Arc<ApprovedPlan>>,
     /// Why there is none although something is approved: this release reads the approved text differently. Nothing of
@@ -127,6 +129,7 @@ impl Case {
         }
         let mut case = Case {
             task: Arc::new(task),
+            record: Record::of(journal.iter().map(|recorded| &recorded.event)),
             journal,
             plan: None,
             lapsed: None,
@@ -165,6 +168,7 @@ impl Case {
         let (mut fetch, mut decided, mut said) = (false, false, false);
         for one in recorded {
             evolve::evolve(task, one);
+            self.record.take(&one.event);
             self.journal.push(one.clone());
             fetch |= names_content(&one.event);
             decided |= matches!(one.event, Event::HunkDecided { .. });

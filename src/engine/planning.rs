@@ -10,6 +10,7 @@ use super::work::{Came, Halt, Run};
 use super::world::World;
 use crate::desk::Page;
 use crate::domain::change::Entry;
+use crate::domain::connect;
 use crate::domain::ids::*;
 use crate::domain::plan::parse::RemarkKind;
 use crate::domain::plan::{self, Check, Contract, Plan, edit, json, render};
@@ -219,12 +220,14 @@ async fn skeleton(run: &mut Run, page: Option<Arc<Page>>, gathered: Gathered) ->
     let plan = Plan { title: title(run), goal: run.task.goal.words.clone(), contract, steps: Vec::new() }.tidy();
     let seen = if gathered.because.is_empty() { String::new() } else { format!(" Seen: {}.", gathered.because) };
     let write = plan.contract.scope.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
+    let how = run.world.model.connect();
     let text = format!(
-        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps.{seen} A step that needs no model:\n\n    ### rename: A better name\n\n    - transform: rename `OLD` to `NEW`\n    - write: {write}\n",
+        "{}\n## Notes\n\nNo model is configured, so this plan waits for its steps. To have them planned: {how}; then `planwright replan {}`.{seen} A step that needs no model:\n\n    ### rename: A better name\n\n    - transform: rename `OLD` to `NEW`\n    - write: {write}\n",
         render(&plan),
+        run.task.id,
     );
     let errors = errors(&run.world, &text).await.len();
-    let reason = "no model is configured: scope and detected checks".to_owned();
+    let reason = format!("{}: {how}", connect::NONE);
     store(run, page, text, Author::Skeleton, reason, u32::try_from(errors).unwrap_or(u32::MAX)).await
 }
 

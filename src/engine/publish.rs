@@ -4,7 +4,7 @@
 
 use super::case::{Case, Drive};
 use super::world::World;
-use crate::desk::{Desk, Dossier, Surroundings};
+use crate::desk::{Desk, Dossier, Page, Surroundings, page};
 use crate::domain::ids::*;
 use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
@@ -22,9 +22,11 @@ pub(super) fn desk(
     cases: &BTreeMap<TaskId, Case>,
     former: &Desk,
 ) -> Desk {
+    let model = world.model.info();
     let place = Surroundings {
         root: world.workspace.root().to_path_buf(),
-        model: world.model.info(),
+        connect: model.is_none().then(|| world.model.connect()),
+        model,
         rung: Some(world.arena.rung()),
         remarks: remarks.to_vec(),
     };
@@ -69,6 +71,7 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         task: case.task.clone(),
         state: standing(&case.task, case.plan.as_deref(), case.pending(), now),
         journal: case.journal.clone(),
+        told: Arc::new(case.record.told(&case.task, |step| finds(case, step))),
         page: case.page.clone(),
         revisions: case.revisions.clone(),
         hunks: case.hunks.clone(),
@@ -77,6 +80,11 @@ fn dossier(case: &Case, now: Time) -> Dossier {
         carried: is_carried(case),
         steps: steps(case, now),
     }
+}
+
+fn finds(case: &Case, step: &StepId) -> bool {
+    let planned = |page: &Arc<Page>| page.plan.steps.iter().any(|known| known.id == *step && page::finds(known));
+    case.page.as_ref().is_some_and(planned)
 }
 
 /// Each step with where it stands, in the words of the vocabulary.

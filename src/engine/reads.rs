@@ -19,7 +19,7 @@ use crate::domain::symbols::{FileSymbols, Symbol, SymbolKind};
 use crate::domain::task::action::{Place, Refusal, RefusalKind, Which};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::standing::TaskState;
-use crate::ports::Source;
+use crate::ports::{LoosePage, Source};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,6 +97,7 @@ impl Reads {
             Query::Code { path, symbol } => Ok(View::Code(self.code(path, symbol.as_deref()).await)),
             Query::Item { place } => Ok(View::Item(self.item(place).await)),
             Query::Page { task, page } => self.page(desk, task, page).await.map(View::Page),
+            Query::Loose { page, text } => self.loose(*page, text.as_deref()).await,
             Query::Preview { .. } => match desk.answer(query)? {
                 View::Preview(view) => self.with_text(view).await.map(View::Preview),
                 view => Ok(view),
@@ -336,6 +337,20 @@ impl Reads {
             refuse(RefusalKind::Broken, refusal.to_string(), "planwright doctor shows where task folders are")
         })?;
         Ok(PageView { path, text })
+    }
+
+    /// A page of no task: written, or read.
+    async fn loose(&self, page: LoosePage, text: Option<&str>) -> Result<View, Refusal> {
+        let broken = |why: String| refuse(RefusalKind::Broken, why, "planwright doctor, in a terminal");
+        let disk = &self.world.disk;
+        match text {
+            Some(text) => {
+                let written = disk.write_loose(page, text).await;
+                let path = written.map_err(|refusal| broken(refusal.to_string()))?;
+                Ok(View::Page(PageView { path, text: text.to_owned() }))
+            }
+            None => Ok(View::Loose(disk.read_loose(page).await.map_err(|refusal| broken(refusal.to_string()))?)),
+        }
     }
 
     /// What a page of the task shows beside the snapshot. What the store has lost is left at its first characters.

@@ -82,6 +82,6 @@ fn has_model(owner: &Owner, what: &str) -> Result<(), Refusal> {
     Err(refuse(
         RefusalKind::WrongState,
         format!("{what} needs a model, and none is configured; nothing was done"),
-        "set OPENAI_API_KEY or OPENAI_BASE_URL, or `[model.strong]` in the configuration; planwright doctor tells where",
+        owner.world.model.connect(),
     ))
 }

@@ -2,11 +2,11 @@
 //!
 //! Invariant: both sides hold the same desk after each difference, so the next one may refer to it by place. A change
 //! set crosses once, as [`FromHost::Change`] lines before the difference that first names it; a hunk crosses without
-//! its texts, which its change has. Absent: the journal, which grows without end (timelines and previews are asked
-//! for); pace and order, which are the writer's.
+//! its texts, which its change has. Absent: the journal, which grows without end (what pages need of it crosses,
+//! timelines and previews are asked for); pace and order, which are the writer's.
 
 use super::wire::{FRAME, FromHost, encode};
-use crate::desk::{Desk, Dossier, Page, ReviewHunk, Surroundings};
+use crate::desk::{Desk, Dossier, Page, ReviewHunk, Surroundings, Told};
 use crate::domain::change::{Entry, FileChange};
 use crate::domain::ids::{RevisionRef, StepId, TaskId};
 use crate::domain::plan;
@@ -58,6 +58,7 @@ struct Part {
     state: TaskState,
     carried: bool,
     steps: Vec<(StepId, String)>,
+    told: Kept<Arc<Told>>,
     page: Kept<Option<PageText>>,
     /// In order. Without a text: the one that the former dossier has under this name.
     revisions: Kept<Vec<(RevisionRef, Option<Arc<str>>)>>,
@@ -143,7 +144,9 @@ impl Sent {
 
 fn same(was: &Dossier, is: &Dossier) -> bool {
     was.state == is.state
+        && was.carried == is.carried
         && was.steps == is.steps
+        && same_value(&was.told, &is.told)
         && same_value(&was.task, &is.task)
         && same_page(was, is)
         && same_value(&was.revisions, &is.revisions)
@@ -202,6 +205,7 @@ fn part(was: Option<&Dossier>, is: &Dossier, lines: &mut Vec<Vec<u8>>) -> io::Re
         state: is.state.clone(),
         carried: is.carried,
         steps: is.steps.clone(),
+        told: Kept::of(like(&|was| same_value(&was.told, &is.told)), || is.told.clone()),
         page: Kept::of(like(&|was| same_page(was, is)), || is.page.as_deref().map(page_text)),
         revisions: Kept::of(like(&|was| same_value(&was.revisions, &is.revisions)), || {
             revisions(was.map(|was| was.revisions.as_slice()).unwrap_or_default())
@@ -356,6 +360,10 @@ fn dossier(was: Option<&Dossier>, part: Part, sent: &[Arc<FileChange>]) -> Optio
         task,
         state: part.state,
         journal: Journal::default(),
+        told: match part.told {
+            Kept::Now(told) => told,
+            Kept::Same => was.map(|was| was.told.clone()).unwrap_or_default(),
+        },
         page: match part.page {
             Kept::Same => was.and_then(|was| was.page.clone()),
             Kept::Now(page) => page.map(|page| Arc::new(read(page))),

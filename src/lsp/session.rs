@@ -130,8 +130,9 @@ impl Session {
         lives.get_or_insert_with(|| tokio::spawn(life));
     }
 
-    /// The wire is closed: documents are closed, the engine ends in order.
+    /// The wire is closed: what was asked for last is handed over, documents are closed, the engine ends in order.
     pub(super) async fn end(&self) {
+        self.commands.settled().await;
         let life = self.life.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(life) = life {
             life.abort();

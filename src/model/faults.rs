@@ -3,6 +3,7 @@
 //! Invariant: each failure has a kind, a message with the provider's own words (redacted, shortened) and a next step.
 //! Absent: deciding whether to try again.
 
+use super::Whence;
 use super::redact::{Secret, redact, shown_url};
 use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind};
 use serde_json::Value;
@@ -69,11 +70,16 @@ pub struct Site<'a> {
     pub model: &'a str,
     /// Never quoted.
     pub secrets: Vec<&'a Secret>,
+    /// It was sent a key.
+    pub has_key: bool,
+    /// Where its settings are.
+    pub whence: &'a Whence,
 }
 
 /// The fault a person is told. `tries` is filled in by the caller.
 pub fn explain(failure: &Failure, site: &Site<'_>) -> ModelFault {
     let url = shown_url(site.base_url);
+    let Whence { base_url, .. } = site.whence;
     let quote = |text: &str| shorten(&redact(text, &site.secrets));
     let (kind, message, next) = match failure {
         Failure::Status { code, body, retry_after } => return explain_status(*code, body, *retry_after, site),
@@ -88,17 +94,17 @@ pub fn explain(failure: &Failure, site: &Site<'_>) -> ModelFault {
         Failure::Refused(_) => (
             ModelFaultKind::Connection,
             format!("nothing listens at {url} (connection refused)"),
-            "start the model server, or correct base_url".to_owned(),
+            format!("start the model server, or correct {base_url}"),
         ),
         Failure::Dns(cause) => (
             ModelFaultKind::Connection,
             format!("the host of {url} cannot be found: {}", quote(cause)),
-            "check the spelling of base_url and the network".to_owned(),
+            format!("check the spelling of {base_url} and the network"),
         ),
         Failure::Tls(cause) => (
             ModelFaultKind::Connection,
             format!("no secure connection to {url}: {}", quote(cause)),
-            "check https or http in base_url, the machine's certificates and its clock".to_owned(),
+            format!("check https or http in {base_url}, the machine's certificates and its clock"),
         ),
         Failure::Reset(cause) => (
             ModelFaultKind::Connection,
@@ -123,12 +129,12 @@ pub fn explain(failure: &Failure, site: &Site<'_>) -> ModelFault {
         Failure::Nonsense(what) => (
             ModelFaultKind::Malformed,
             format!("{url} does not speak Chat Completions: {}", quote(what)),
-            "check that base_url ends where `/chat/completions` begins (mostly in `/v1`)".to_owned(),
+            format!("check that {base_url} ends where `/chat/completions` begins (mostly in `/v1`)"),
         ),
         Failure::Page(title) => (
             ModelFaultKind::Malformed,
             format!("{url} answered with a web page instead of JSON: {}", quote(title)),
-            "check that base_url is the API and not a site or a login page (mostly it ends in `/v1`)".to_owned(),
+            format!("check that {base_url} is the API and not a site or a login page (mostly it ends in `/v1`)"),
         ),
         Failure::Empty => (
             ModelFaultKind::Empty,
@@ -147,6 +153,7 @@ pub fn explain(failure: &Failure, site: &Site<'_>) -> ModelFault {
 fn explain_status(code: u16, body: &str, retry_after: Option<Duration>, site: &Site<'_>) -> ModelFault {
     let url = shown_url(site.base_url);
     let model = site.model;
+    let Whence { config, base_url, key } = site.whence;
     let page = page_title(body);
     let said = shorten(&redact(&page.clone().unwrap_or_else(|| words(body)), &site.secrets));
     let said = if said.is_empty() { "it gave no reason".to_owned() } else { said };
@@ -161,8 +168,19 @@ fn explain_status(code: u16, body: &str, retry_after: Option<Duration>, site: &S
                 None => "set `window` to what the server can take, or narrow the step".to_owned(),
             },
         ),
-        401 => (ModelFaultKind::Credentials, "check the key (`planwright doctor` says where it comes from)".to_owned()),
-        403 => (ModelFaultKind::Credentials, format!("check that this key may use {model}, and from this place")),
+        401 if site.has_key => (
+            ModelFaultKind::Credentials,
+            format!("check the key; it comes from {key} (`planwright doctor` says what is found)"),
+        ),
+        401 => (
+            ModelFaultKind::Credentials,
+            format!(
+                "it wants a key: name its variable as key_env in {config} (`planwright doctor` says what is found)"
+            ),
+        ),
+        403 => {
+            (ModelFaultKind::Credentials, format!("check that the key from {key} may use {model}, and from this place"))
+        }
         _ if is_quota(body) => (ModelFaultKind::Credentials, "see billing and limits at the provider".to_owned()),
         _ if lower.contains("v1/responses") => (
             ModelFaultKind::NoSuchModel,
@@ -174,7 +192,7 @@ fn explain_status(code: u16, body: &str, retry_after: Option<Duration>, site: &S
         ),
         404 | 405 => (
             ModelFaultKind::NoSuchModel,
-            "check that base_url ends where `/chat/completions` begins (mostly in `/v1`)".to_owned(),
+            format!("check that {base_url} ends where `/chat/completions` begins (mostly in `/v1`)"),
         ),
         300..=399 => (ModelFaultKind::Rejected, "name the address it redirects to as base_url".to_owned()),
         400 if lower.contains("model") && (lower.contains("not exist") || lower.contains("not found")) => {

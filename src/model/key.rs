@@ -3,6 +3,7 @@
 //! Invariant: a key is never printed, logged or stored; a key command is an argument vector, never a shell line, and
 //! its standard error is not shown, since it may quote the key. Absent: keys in files of a repository.
 
+use super::ModelSettings;
 use super::redact::{Secret, shown_url};
 use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind};
 use crate::ports::Clock;
@@ -32,13 +33,17 @@ impl Key {
     ///
     /// # Errors
     /// `Credentials`, with what to do.
-    pub async fn resolve(&self, base_url: &str, clock: &dyn Clock) -> Result<Option<Secret>, ModelFault> {
+    pub async fn resolve(&self, settings: &ModelSettings, clock: &dyn Clock) -> Result<Option<Secret>, ModelFault> {
         match self {
             Key::None => Ok(None),
             Key::Value(secret) => Ok(Some(secret.clone())),
             Key::Missing(variable) => Err(fault(
-                format!("the key for {} should be in ${variable}, which is not set", shown_url(base_url)),
-                format!("export {variable}, or set key_command"),
+                format!("the key for {} should be in ${variable}, which is not set", shown_url(&settings.base_url)),
+                format!(
+                    "set {variable} where the editor or the command is started, or name another key_env or a \
+                     key_command in {} (`planwright doctor` says what is found)",
+                    settings.whence.config
+                ),
             )),
             Key::Command(argv) => {
                 let program = argv.first().map_or("", String::as_str);

@@ -27,6 +27,7 @@ pub use openai::{OpenAi, Probe};
 pub use redact::{Secret, redact};
 
 use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind, ModelInfo, ModelReply, ModelRequest};
+use crate::domain::connect;
 use crate::ports::{Deltas, Fut, Model};
 use std::time::Duration;
 
@@ -69,6 +70,26 @@ pub struct ModelSettings {
     pub prices: Option<(u64, u64)>,
     /// Further headers; their values count as secrets.
     pub headers: Vec<(String, Secret)>,
+    /// Where a person mends them.
+    pub whence: Whence,
+}
+
+/// Where settings were written, as a message names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Whence {
+    /// The configuration file.
+    pub config: String,
+    /// What says the address.
+    pub base_url: String,
+    /// What has the key, or says where it is.
+    pub key: String,
+}
+
+impl Default for Whence {
+    fn default() -> Self {
+        let config = || "the configuration".to_owned();
+        Self { config: config(), base_url: "base_url".to_owned(), key: config() }
+    }
 }
 
 impl ModelSettings {
@@ -83,25 +104,38 @@ impl ModelSettings {
             timeouts: Timeouts::default(),
             prices: None,
             headers: Vec::new(),
+            whence: Whence::default(),
         }
     }
 }
 
 /// No model is configured: a normal state, in which all that needs none works (G6).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoModel;
+#[derive(Clone, Debug)]
+pub struct NoModel {
+    config: String,
+}
+
+impl NoModel {
+    /// `config`: the file that would name one.
+    pub fn new(config: String) -> Self {
+        Self { config }
+    }
+}
 
 impl Model for NoModel {
     fn info(&self) -> Option<ModelInfo> {
         None
     }
 
+    fn connect(&self) -> String {
+        connect::how(Some(&self.config))
+    }
+
     fn complete(&self, _: ModelRequest, _: Deltas) -> Fut<'_, Result<ModelReply, ModelFault>> {
         Box::pin(std::future::ready(Err(ModelFault {
             kind: ModelFaultKind::NotConfigured,
-            message: "no model is configured; steps without a model work all the same".to_owned(),
-            next: "set [model.strong] in config.toml, or OPENAI_API_KEY, or OPENAI_BASE_URL for a local server"
-                .to_owned(),
+            message: format!("{}; steps without a model work all the same", connect::NONE),
+            next: self.connect(),
             tries: 0,
         })))
     }

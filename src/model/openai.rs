@@ -238,14 +238,20 @@ impl OpenAi {
         if let Some(key) = &*held {
             return Ok(key.clone());
         }
-        let key = self.settings.key.resolve(&self.settings.base_url, &*self.clock).await?;
+        let key = self.settings.key.resolve(&self.settings, &*self.clock).await?;
         *held = Some(key.clone());
         Ok(key)
     }
 
     fn site<'a>(&'a self, model: &'a str, key: Option<&'a Secret>) -> Site<'a> {
         let headers = self.settings.headers.iter().map(|(_, value)| value);
-        Site { base_url: &self.settings.base_url, model, secrets: key.into_iter().chain(headers).collect() }
+        Site {
+            base_url: &self.settings.base_url,
+            model,
+            secrets: key.into_iter().chain(headers).collect(),
+            has_key: key.is_some(),
+            whence: &self.settings.whence,
+        }
     }
 
     fn url(&self, path: &str) -> String {

@@ -5,6 +5,7 @@
 
 use super::script::{Fault, Script, Turn};
 use crate::domain::agent::dialogue::{ModelFault, ModelInfo, ModelReply, ModelRequest};
+use crate::model::Whence;
 use crate::model::faults::{Failure, Site, explain};
 use crate::model::negotiate::Quirks;
 use crate::model::reply::{Assembly, estimate};
@@ -57,7 +58,9 @@ impl MemoryModel {
         if !turn.latency.is_zero() {
             tokio::time::sleep(turn.latency).await;
         }
-        let site = Site { base_url: "memory:", model: "scripted", secrets: Vec::new() };
+        let whence = Whence::default();
+        let (base_url, model, secrets) = ("memory:", "scripted", Vec::new());
+        let site = Site { base_url, model, secrets, has_key: true, whence: &whence };
         answer(&body, &turn, fault.as_ref(), &deltas)
             .map_err(|failure| ModelFault { tries: 1, ..explain(&failure, &site) })
     }

@@ -6,7 +6,7 @@
 use crate::domain::change::Entry;
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::facts::Binding;
-use crate::ports::{Fut, Listed, ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{Fut, Listed, LoosePage, ReadRefusal, Workspace, WriteRefusal};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -235,5 +235,17 @@ impl Workspace for MemoryWorkspace {
 
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {
         self.root.join(".planwright/tasks").join(task.as_str()).join(name)
+    }
+
+    fn write_loose<'a>(&'a self, page: LoosePage, text: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        Box::pin(async move {
+            let path = self.root.join(".planwright").join(page.name());
+            self.lock().pages.insert(path.clone(), text.to_owned());
+            Ok(path)
+        })
+    }
+
+    fn read_loose(&self, page: LoosePage) -> Fut<'_, Result<Option<String>, ReadRefusal>> {
+        Box::pin(async move { Ok(self.lock().pages.get(&self.root.join(".planwright").join(page.name())).cloned()) })
     }
 }

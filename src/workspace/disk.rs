@@ -10,7 +10,7 @@ use super::{binding, write};
 use crate::domain::change::Entry;
 use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
 use crate::domain::task::facts::Binding;
-use crate::ports::{Fut, Listed, ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{Fut, Listed, LoosePage, ReadRefusal, Workspace, WriteRefusal};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -190,5 +190,18 @@ impl Workspace for Disk {
 
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {
         self.pages.path(task, name)
+    }
+
+    fn write_loose<'a>(&'a self, page: LoosePage, text: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        let text = text.to_owned();
+        let work = self.blocking(move |_, pages| pages.write_loose(page, &text));
+        Box::pin(async move {
+            work.await.unwrap_or_else(|reason| Err(WriteRefusal::Failed { path: self.pages.label().clone(), reason }))
+        })
+    }
+
+    fn read_loose(&self, page: LoosePage) -> Fut<'_, Result<Option<String>, ReadRefusal>> {
+        let work = self.blocking(move |_, pages| pages.read_loose(page));
+        Box::pin(async move { work.await.unwrap_or_else(|error| Err(failed(self.pages.label(), error))) })
     }
 }

@@ -1,14 +1,15 @@
-//! The files of a task's folder.
+//! The files of a task's folder, and the pages beside those folders.
 //!
 //! Invariant: they lie below `.planwright` in the workspace, or below the state directory where the workspace cannot
-//! be written; a `.planwright` that a link leads elsewhere counts as not writable. `.planwright/.gitignore` keeps
+//! be written; a `.planwright` that a link leads elsewhere counts as not writable. A page of no task lies in the
+//! workspace or nowhere. `.planwright/.gitignore` keeps
 //! everything but recipes and configuration out of git. Absent: what stands on the pages.
 
 use super::place::{inside_as_far_as_it_goes, place};
 use super::write;
 use crate::domain::change::Entry;
 use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
-use crate::ports::{ReadRefusal, WriteRefusal};
+use crate::ports::{LoosePage, ReadRefusal, WriteRefusal};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +61,7 @@ impl Pages {
     pub fn write(&self, task: &TaskId, name: &str, text: &str) -> Result<PathBuf, WriteRefusal> {
         let label = self.checked(task, name).map_err(WriteRefusal::Unreadable)?;
         if !self.aside.load(Ordering::Relaxed) {
-            match self.put(task, name, text) {
+            match self.put(&below(task, name), false, text) {
                 Ok(path) => return Ok(path),
                 Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
                     self.aside.store(true, Ordering::Relaxed);
@@ -68,16 +69,17 @@ impl Pages {
                 Err(error) => return Err(WriteRefusal::Failed { path: label, reason: error.to_string() }),
             }
         }
-        self.put(task, name, text).map_err(|error| WriteRefusal::Failed { path: label, reason: error.to_string() })
+        self.put(&below(task, name), true, text)
+            .map_err(|error| WriteRefusal::Failed { path: label, reason: error.to_string() })
     }
 
     /// Replaces a page that says `expected`, as a user's file is replaced.
     pub fn replace(&self, task: &TaskId, name: &str, expected: &str, text: &str) -> Result<PathBuf, WriteRefusal> {
         let label = self.checked(task, name).map_err(WriteRefusal::Unreadable)?;
         let changed = |found: &Entry| WriteRefusal::Changed { path: label.clone(), found: found.hash() };
-        let Some((folder, below, found)) = self.found(&label, task, name).map_err(WriteRefusal::Unreadable)? else {
-            return Err(changed(&Entry::Absent));
-        };
+        let aside = self.aside.load(Ordering::Relaxed);
+        let found = self.found(&label, &below(task, name), aside).map_err(WriteRefusal::Unreadable)?;
+        let Some((folder, below, found)) = found else { return Err(changed(&Entry::Absent)) };
         match &found {
             Entry::File { text: old, mode } if **old == *expected => {
                 let after = Entry::File { text: text.into(), mode: *mode };
@@ -90,11 +92,28 @@ impl Pages {
         }
     }
 
-    fn put(&self, task: &TaskId, name: &str, text: &str) -> std::io::Result<PathBuf> {
-        let path = self.path(task, name);
-        let parent = path.parent().unwrap_or(&self.root);
-        let aside = self.aside.load(Ordering::Relaxed);
+    /// A page of no task.
+    pub fn write_loose(&self, page: LoosePage, text: &str) -> Result<PathBuf, WriteRefusal> {
+        let label = || self.loose(page).unwrap_or_else(|_| self.label.clone());
+        let failed = |error: std::io::Error| WriteRefusal::Failed { path: label(), reason: error.to_string() };
+        self.put(page.name(), false, text).map_err(failed)
+    }
+
+    /// What it says.
+    pub fn read_loose(&self, page: LoosePage) -> Result<Option<String>, ReadRefusal> {
+        let is_own = self.folder(false).symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        let label = self.loose(page).map_err(|problem| super::place::failed(&self.label, problem))?;
+        Ok(if is_own { self.found(&label, page.name(), false)?.and_then(|(_, _, entry)| text(entry)) } else { None })
+    }
+
+    fn loose(&self, page: LoosePage) -> Result<WorkspacePath, PathProblem> {
+        WorkspacePath::new(&format!("{}/{}", self.label, page.name()))
+    }
+
+    fn put(&self, below: &str, aside: bool, text: &str) -> std::io::Result<PathBuf> {
         let folder = self.folder(aside);
+        let path = folder.join(below);
+        let parent = path.parent().unwrap_or(&self.root);
         if !aside && !inside_as_far_as_it_goes(&self.root, parent) {
             return Err(std::io::Error::new(ErrorKind::PermissionDenied, "a link leads out of the workspace"));
         }
@@ -124,29 +143,38 @@ impl Pages {
 
     pub fn read(&self, task: &TaskId, name: &str) -> Result<Option<String>, ReadRefusal> {
         let label = self.checked(task, name)?;
-        Ok(match self.found(&label, task, name)? {
-            None | Some((_, _, Entry::Absent)) => None,
-            Some((_, _, Entry::File { text, .. })) => Some(text.to_string()),
-        })
+        let aside = self.aside.load(Ordering::Relaxed);
+        Ok(self.found(&label, &below(task, name), aside)?.and_then(|(_, _, entry)| text(entry)))
     }
 
     /// The folder of pages with links resolved, the page's path in it, and what stands there.
     fn found(
         &self,
         label: &WorkspacePath,
-        task: &TaskId,
-        name: &str,
+        below: &str,
+        aside: bool,
     ) -> Result<Option<(PathBuf, WorkspacePath, Entry)>, ReadRefusal> {
-        let folder = match self.folder(self.aside.load(Ordering::Relaxed)).canonicalize() {
+        let folder = match self.folder(aside).canonicalize() {
             Ok(folder) => folder,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(super::place::failed(label, error)),
         };
-        let below = WorkspacePath::new(&format!("tasks/{task}/{name}"));
-        let below = below.map_err(|problem| super::place::failed(label, problem))?;
+        let below = WorkspacePath::new(below).map_err(|problem| super::place::failed(label, problem))?;
         let Some(place) = place(&folder, &below)? else { return Ok(None) };
         let entry = place.read(label, &place.name)?;
         Ok(Some((folder, below, entry)))
+    }
+}
+
+/// A page of a task, below the folder of pages.
+fn below(task: &TaskId, name: &str) -> String {
+    format!("tasks/{task}/{name}")
+}
+
+fn text(entry: Entry) -> Option<String> {
+    match entry {
+        Entry::Absent => None,
+        Entry::File { text, .. } => Some(text.to_string()),
     }
 }
 

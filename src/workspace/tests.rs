@@ -9,7 +9,7 @@ use super::write::{Circumstances, write, write_in};
 use super::*;
 use crate::domain::change::Entry;
 use crate::domain::ids::{TaskId, WorkspacePath};
-use crate::ports::{ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{LoosePage, ReadRefusal, Workspace, WriteRefusal};
 use crate::testing::memory_workspace::MemoryWorkspace;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -545,4 +545,28 @@ fn git_is_at_work_while_its_lock_is_young() {
     assert!(!run(disk.moving()));
     ground.put(".git/worktrees/w/index.lock", "");
     assert!(run(disk.moving()));
+}
+
+#[test]
+fn a_page_of_no_task_lies_below_the_root_or_nowhere_and_follows_no_link() {
+    let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let disk = || Disk::open(root.path().to_owned(), outside.path().join("state")).unwrap();
+    assert_eq!(run(disk().read_loose(LoosePage::Goal)).unwrap(), None);
+    let path = run(disk().write_loose(LoosePage::Goal, "one")).unwrap();
+    assert_eq!(path, root.path().canonicalize().unwrap().join(".planwright/goal.md"));
+    assert_eq!(run(disk().read_loose(LoosePage::Goal)).unwrap().as_deref(), Some("one"));
+    assert!(root.path().join(".planwright/.gitignore").exists());
+    let precious = outside.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&precious, &path).unwrap();
+    run(disk().write_loose(LoosePage::Goal, "two")).unwrap();
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+
+    std::fs::remove_dir_all(root.path().join(".planwright")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), root.path().join(".planwright")).unwrap();
+    assert!(run(disk().write_loose(LoosePage::Goal, "three")).is_err());
+    assert_eq!(run(disk().read_loose(LoosePage::Goal)).unwrap(), None);
+    assert!(!outside.path().join("goal.md").exists());
 }

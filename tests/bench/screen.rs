@@ -101,6 +101,7 @@ fn desk(change: FileChange) -> Desk {
         task: Arc::new(task),
         state: TaskState::AwaitingReview,
         journal: journal.into_iter().collect(),
+        told: Arc::default(),
         page: None,
         revisions: Arc::default(),
         steps: Vec::new(),

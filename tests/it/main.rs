@@ -10,6 +10,7 @@ mod support;
 
 mod agent;
 mod bytes;
+mod connect;
 mod edges;
 mod edit;
 mod editors;
@@ -23,8 +24,10 @@ mod opened;
 mod oracle;
 mod planner;
 mod processes;
+mod quits;
 mod readme;
 mod rights;
+mod signs;
 mod small;
 mod takeover;
 mod terminal;

@@ -118,6 +118,9 @@ pub fn view(view: &View) -> Paper {
         View::Preview(view) => show::preview(&mut paper, view),
         View::Compare(view) => show::compare(&mut paper, view),
         View::Page(view) => page::page(&mut paper, view),
+        View::Loose(text) => {
+            paper.block("", Tone::Plain, text.as_deref().unwrap_or_default());
+        }
         View::Compiled(view) => page::compiled(&mut paper, view),
         View::Candidates(found) => page::candidates(&mut paper, found),
         View::Code(found) => page::code(&mut paper, found.as_ref()),

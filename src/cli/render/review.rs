@@ -4,7 +4,7 @@
 //! question what to do with it; `walk` asks it.
 
 use super::{Paper, Tone};
-use crate::desk::{HunkCounts, ReviewHunk, ReviewView};
+use crate::desk::{ReviewHunk, ReviewView, word};
 use crate::domain::change::{Decision, Flag, HunkState};
 
 /// The list.
@@ -17,7 +17,7 @@ pub fn review(paper: &mut Paper, view: &ReviewView) {
         paper.end();
     }
     let counts = &view.counts;
-    paper.field("hunks", Tone::Strong, &self::counts(counts));
+    paper.field("hunks", Tone::Strong, &counts.words());
     if view.hidden > 0 {
         paper.next(&format!("planwright review {} --all", view.task), "lists the rejected ones too");
     }
@@ -67,13 +67,14 @@ fn ends_as_dos(line: &str) -> bool {
 }
 
 fn state(hunk: &ReviewHunk) -> (Tone, String) {
-    match (hunk.state, hunk.decision.as_ref().map(|(decision, _)| decision)) {
-        (HunkState::Open, None | Some(Decision::Undo)) => (Tone::Warn, "open".to_owned()),
-        (HunkState::Open, Some(Decision::Accept)) => (Tone::Warn, "accepted, not yet on disk".to_owned()),
-        (HunkState::Open, Some(Decision::Reject(Some(reason)))) => (Tone::Faint, format!("rejected: {reason}")),
-        (HunkState::Open, Some(Decision::Reject(None))) => (Tone::Faint, "rejected".to_owned()),
-        (HunkState::Accepted, _) => (Tone::Good, "accepted".to_owned()),
-        (HunkState::Touched, _) => (Tone::Bad, "touched: something else stands there now".to_owned()),
+    let decision = hunk.decision.as_ref().map(|(decision, _)| decision);
+    let word = word(hunk.state, decision, hunk.on_disk);
+    match (hunk.state, decision) {
+        (HunkState::Open, Some(Decision::Reject(Some(reason)))) => (Tone::Faint, format!("{word}: {reason}")),
+        (HunkState::Open, Some(Decision::Reject(None))) => (Tone::Faint, word.to_owned()),
+        (HunkState::Open, None | Some(Decision::Accept | Decision::Undo)) => (Tone::Warn, word.to_owned()),
+        (HunkState::Accepted, _) => (Tone::Good, word.to_owned()),
+        (HunkState::Touched, _) => (Tone::Bad, format!("{word}: something else stands there now")),
     }
 }
 
@@ -88,13 +89,4 @@ fn lines(paper: &mut Paper, tone: Tone, mark: char, text: &str, dos: bool) {
             paper.put(Tone::Faint, "\\ no newline at the end").end();
         }
     }
-}
-
-/// How the hunks stand, in one line.
-pub fn counts(counts: &HunkCounts) -> String {
-    let of_pending = [(counts.touched, "touched"), (counts.unsaved, "accepted, not saved")];
-    let of_pending: Vec<String> =
-        of_pending.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    let of_pending = if of_pending.is_empty() { String::new() } else { format!(" ({})", of_pending.join("; ")) };
-    format!("{} pending{of_pending}, {} accepted, {} rejected", counts.pending, counts.accepted, counts.rejected)
 }

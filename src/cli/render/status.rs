@@ -98,9 +98,13 @@ fn why(paper: &mut Paper, view: &StatusView) {
                 paper.field("until", Tone::Plain, &httpdate::fmt_http_date(at));
             }
         }
+        TaskState::AwaitingApproval => {
+            if let Some(connect) = &view.connect {
+                paper.field("why", Tone::Warn, connect);
+            }
+        }
         TaskState::Blocked { .. }
         | TaskState::Planning
-        | TaskState::AwaitingApproval
         | TaskState::Running
         | TaskState::Paused
         | TaskState::Verifying
@@ -134,7 +138,7 @@ fn hunks(paper: &mut Paper, view: &StatusView) {
     if counts.pending + counts.accepted + counts.rejected + counts.touched + counts.unsaved == 0 {
         return;
     }
-    paper.field("hunks", Tone::Plain, &super::review::counts(counts));
+    paper.field("hunks", Tone::Plain, &counts.words());
 }
 
 /// What was tried, what was seen, what can be done (B11).

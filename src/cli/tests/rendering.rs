@@ -336,7 +336,8 @@ fn the_doctor_says_what_is_there_and_how_to_connect_a_model() {
     assert_snapshot!(page(Ok(found.clone())), @"
     workspace /w
     model     none is connected
-              set OPENAI_BASE_URL and OPENAI_API_KEY, or write [model.strong] into the configuration file; plans with transform, run, check and ask steps work without a model
+              set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or write [model.strong] into the configuration file; then start the editor or the command again (`planwright doctor` says what is found)
+              plans with transform, run, check and ask steps work without a model
     commands  in a copy, not isolated; each is a gate
     remark    no workspace configuration is read in this release: a cloned repository can set nothing
     configuration

@@ -18,10 +18,10 @@ pub use timeline::timeline;
 use super::view::{AnswerView, Choice, PageView, PreviewView};
 use super::{Dossier, PageKind};
 use crate::actions;
-use crate::domain::ids::{StepId, Work};
-use crate::domain::plan::StepKind;
+use crate::domain::ids::StepId;
+use crate::domain::plan::{Step, StepKind};
 use crate::domain::task::action::Refusal;
-use crate::domain::task::event::{Event, Outcome, Payload};
+use crate::domain::task::event::Payload;
 use markdown::{code, fence, line};
 use std::path::PathBuf;
 
@@ -46,16 +46,14 @@ pub struct Sketch {
 /// What the steps that only read have found: of each the last.
 pub fn found(dossier: &Dossier) -> Vec<(&StepId, &Payload)> {
     let Some(page) = &dossier.page else { return Vec::new() };
-    let reads = page.plan.steps.iter().filter(|step| matches!(step.kind, StepKind::Explore(_)));
-    let last = |id: &StepId| {
-        dossier.journal.iter().rev().find_map(|recorded| match &recorded.event {
-            Event::Ended { work: Work::Step(of), outcome: Outcome::Done { summary, .. }, .. } if of == id => {
-                Some(summary)
-            }
-            _ => None,
-        })
-    };
+    let reads = page.plan.steps.iter().filter(|step| finds(step));
+    let last = |id: &StepId| dossier.told.found.iter().find(|(step, _)| step == id).map(|(_, payload)| payload);
     reads.filter_map(|step| Some((&step.id, last(&step.id)?))).collect()
+}
+
+/// What this step finds is shown.
+pub fn finds(step: &Step) -> bool {
+    matches!(step.kind, StepKind::Explore(_))
 }
 
 /// A page as the snapshot alone gives it; of long answers and requests it has the beginning.

@@ -3,7 +3,8 @@
 //! Invariant: a heading begins with the hunk's id; every byte of a hunk is seen. Absent: deciding, and rejected hunks'
 //! removal: a page lists them all.
 
-use super::super::review::counts;
+use super::super::review::{counts, word};
+use super::super::status::words_of;
 use super::markdown::{code, fence, line};
 use crate::desk::{Dossier, ReviewHunk};
 use crate::domain::change::{Decision, Flag, HunkState};
@@ -16,15 +17,7 @@ pub fn review(dossier: &Dossier) -> String {
     let task = &dossier.task;
     let counts = counts(dossier);
     let mut page = format!("# Review: {}\n\n", line(&small::title(&task.goal.words)));
-    let _ = writeln!(
-        page,
-        "**{}** · task {} · {} pending, {} accepted, {} rejected",
-        dossier.state.words(),
-        code(task.id.as_str()),
-        counts.pending,
-        counts.accepted,
-        counts.rejected
-    );
+    let _ = writeln!(page, "**{}** · task {} · {}", words_of(dossier), code(task.id.as_str()), counts.words());
     if dossier.hunks.is_empty() {
         page.push_str("\nThere is no hunk.\n");
     }
@@ -86,17 +79,19 @@ fn title<'a>(dossier: &'a Dossier, step: &StepId) -> Option<&'a str> {
 fn state(hunk: &ReviewHunk) -> String {
     let by = hunk.decision.as_ref().map(|(_, actor)| format!(" by {}", line(&super::super::view::by(actor))));
     let by = by.unwrap_or_default();
-    match (hunk.state, hunk.decision.as_ref().map(|(decision, _)| decision)) {
-        (HunkState::Open, None | Some(Decision::Undo)) => "**open**".to_owned(),
-        (HunkState::Open, Some(Decision::Accept)) => format!("**accepted, not yet on disk**{by}"),
+    let decision = hunk.decision.as_ref().map(|(decision, _)| decision);
+    let word = word(hunk.state, decision, hunk.on_disk);
+    let more = match (hunk.state, decision) {
+        (HunkState::Open, None | Some(Decision::Accept | Decision::Undo)) => String::new(),
         (HunkState::Open, Some(Decision::Reject(reason))) => {
             let why = reason.as_ref().map(|why| format!(": {}", line(why))).unwrap_or_default();
-            format!("**rejected**{by}{why}")
+            format!("{by}{why}")
         }
-        (HunkState::Accepted, _) if !hunk.on_disk => format!("**accepted in the buffer**{by}; save the file"),
-        (HunkState::Accepted, _) => format!("**accepted**{by}"),
-        (HunkState::Touched, _) => "**touched**: something else stands there now".to_owned(),
-    }
+        (HunkState::Accepted, _) if !hunk.on_disk => format!("{by}; save the file"),
+        (HunkState::Accepted, _) => by,
+        (HunkState::Touched, _) => ": something else stands there now".to_owned(),
+    };
+    format!("**{word}**{more}")
 }
 
 fn marked(diff: &mut String, mark: char, text: &str) {

@@ -87,6 +87,9 @@ fn waits_for(status: &StatusView, plan: &ShowView) -> String {
 }
 
 fn waits_for_approval(status: &StatusView, plan: &ShowView) -> String {
+    if let Some(connect) = &status.connect {
+        return format!("It waits for you: {}.", line(connect));
+    }
     let errors = plan.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     if errors > 0 {
         return format!("It waits for you: the plan has {}.", counted(errors, "error"));
@@ -231,15 +234,10 @@ fn work(page: &mut String, status: &StatusView) {
 
 fn hunks(page: &mut String, status: &StatusView) {
     let counts = &status.hunks;
-    if counts.pending + counts.accepted + counts.rejected + counts.touched == 0 {
+    if *counts == HunkCounts::default() {
         return;
     }
-    let touched = if counts.touched > 0 { format!(" ({} touched)", counts.touched) } else { String::new() };
-    let _ = write!(
-        page,
-        "\n## Hunks\n\n{} pending{touched}, {} accepted, {} rejected.\n\n",
-        counts.pending, counts.accepted, counts.rejected
-    );
+    let _ = write!(page, "\n## Hunks\n\n{}.\n\n", counts.words());
     let review = Choice { command: format!("planwright review {}", status.task), means: "go through them".to_owned() };
     page.push_str(&choice(&review));
 }

@@ -164,7 +164,7 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
     assert_snapshot!(review(&Dossier { hunks: Arc::new(hunks), ..waiting() }), @r#"
     # Review: make retries configurable
 
-    **awaiting approval** · task `k3xf` · 2 pending, 0 accepted, 1 rejected
+    **awaiting approval (1 accepted, not saved)** · task `k3xf` · 2 pending (1 accepted, not saved), 0 accepted, 1 rejected
 
     ## h1111111 src/net.rs:4
 
@@ -196,7 +196,7 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
     ## h3333333 src/net.rs:4
 
     - step `policy`: Add RetryPolicy
-    - **accepted in the buffer** by anna (terminal); save the file
+    - **accepted, not saved** by anna (terminal); save the file
     - `cargo check` passes with it
 
     ```diff

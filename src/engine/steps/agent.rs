@@ -9,6 +9,7 @@ use crate::domain::agent::dialogue::{ModelFault, ModelFaultKind, ModelReply, Mod
 use crate::domain::agent::order::{Act, ToolError, ToolOrder, ToolResult};
 use crate::domain::agent::{Agent, AgentKind, Answer, Brief, CallForm, Limits, Move};
 use crate::domain::change::Entry;
+use crate::domain::connect;
 use crate::domain::context::tokens::estimate_tokens;
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command, Step, StepKind};
@@ -48,9 +49,11 @@ pub(super) async fn run(run: &mut Run, step: &Step, setting: &Setting) -> Result
     if run.world.model.info().is_none() {
         return Ok(Outcome::Blocked {
             cause: Cause::MissingDependency,
-            message: "this step needs a model and none is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or \
-                      `[model.strong]` in the configuration (planwright doctor tells where), then retry"
-                .to_owned(),
+            message: format!(
+                "this step needs a model, and {}: {}; then retry",
+                connect::NONE,
+                run.world.model.connect()
+            ),
         });
     }
     let start = match start(run, step, setting).await? {

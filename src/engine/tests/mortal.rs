@@ -137,6 +137,14 @@ impl Workspace for Mortal<MemoryWorkspace> {
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {
         self.0.page_path(task, name)
     }
+
+    fn write_loose<'a>(&'a self, page: LoosePage, text: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        self.0.write_loose(page, text)
+    }
+
+    fn read_loose(&self, page: LoosePage) -> Fut<'_, Result<Option<String>, ReadRefusal>> {
+        self.0.read_loose(page)
+    }
 }
 
 /// The syntax port under another grammar version, if one is named.

@@ -8,7 +8,7 @@ use crate::domain::plan::Rule;
 use crate::domain::policy::paths::WriteRight;
 use crate::domain::symbols::{FileSymbols, Reference, Symbol, SymbolKind, SymbolTable, SyntaxError};
 use crate::domain::task::facts::Binding;
-use crate::ports::{FileEdits, Fut, RuleRefusal, Source, WriteRefusal};
+use crate::ports::{FileEdits, Fut, LoosePage, RuleRefusal, Source, WriteRefusal};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,12 @@ impl Workspace for Files {
     }
     fn page_path(&self, _: &TaskId, name: &str) -> PathBuf {
         PathBuf::from(name)
+    }
+    fn write_loose<'a>(&'a self, _: LoosePage, _: &'a str) -> Fut<'a, Result<PathBuf, WriteRefusal>> {
+        panic!("the bench writes no page")
+    }
+    fn read_loose(&self, _: LoosePage) -> Fut<'_, Result<Option<String>, ReadRefusal>> {
+        Box::pin(async { Ok(None) })
     }
 }
 

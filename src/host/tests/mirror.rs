@@ -2,8 +2,8 @@
 
 use super::shared::Fake;
 use super::{Place, actor, engine_of, say, within};
-use crate::desk::fixture::{dossier, opened, revision};
-use crate::desk::{Desk, Dossier, Page, ReviewHunk};
+use crate::desk::fixture::{dossier, opened, revision, story};
+use crate::desk::{Desk, Dossier, Page, ReviewHunk, page};
 use crate::domain::change::{Entry, FileChange, HunkState, file_change};
 use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::plan;
@@ -60,6 +60,7 @@ fn task((id, revisions, changed, page): (u8, u8, u8, u8)) -> Dossier {
     let changes: Vec<_> = (0..changed.min(2)).map(|n| change(&format!("src/{n}.rs"), 40, changed)).collect();
     let state = if changed == 3 { HunkState::Accepted } else { HunkState::Open };
     Dossier {
+        carried: changed != 1,
         revisions: Arc::new((1..=u32::from(revisions)).map(|n| (revision(n), format!("text {n}").into())).collect()),
         hunks: Arc::new(hunks(&changes, state)),
         changes: Arc::new(changes),
@@ -116,6 +117,17 @@ proptest! {
             last = seen(&desk);
         }
     }
+}
+
+#[test]
+fn a_failed_task_has_the_same_page_on_both_sides() {
+    let blocked = TaskState::Blocked { why: "step policy: check".to_owned(), next: "…".to_owned() };
+    let failed = Arc::new(Desk { tasks: vec![Arc::new(dossier("k3xf", story(), blocked))], ..Desk::default() });
+    let mirrored = carried(&mut Sent::default(), &mut Mirror::default(), &failed).1.unwrap();
+    assert!(mirrored.tasks[0].journal.is_empty());
+    let page = |desk: &Desk| page::task(&desk.tasks[0], &page::Aids::default());
+    assert_eq!(page(&mirrored), page(&failed));
+    assert!(page(&mirrored).contains("\nTried:\n"), "{}", page(&mirrored));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 
 use super::errand::{Decide, Errand, Shown, Wanted};
 use super::issued::{Issued, Seen};
+use super::memory::Goal as Held;
 use super::paper::{self, Asked};
-use super::refusal_of;
 use crate::desk::{Desk, Dossier, PageKind, Query, View};
 use crate::domain::change::{Decision, Entry, HunkState, file_change};
 use crate::domain::ids::*;
@@ -23,7 +23,7 @@ use crate::lsp::session::Session;
 use crate::lsp::views::hunks::{Placed, placed};
 use crate::lsp::views::walk::{self, From};
 use crate::lsp::views::{OfSession, tasks, words};
-use crate::ports::{Document, EditorOrder};
+use crate::ports::{Document, EditorOrder, LoosePage};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tower_lsp::lsp_types::{Position, Range, Url};
@@ -38,8 +38,17 @@ const LISTED: usize = 4;
 ///
 /// # Errors
 /// Why not, and what to do next.
-pub async fn out(session: &Arc<Session>, root: &dyn Workplace, errand: Errand, issued: Issued) -> Result<(), Refusal> {
-    let doing = Doing { session, root, issued };
+pub(super) async fn out(
+    session: &Arc<Session>,
+    root: &dyn Workplace,
+    errand: Errand,
+    issued: Issued,
+    goal: &Held,
+) -> Result<(), Refusal> {
+    let doing = Doing { session, root, issued, goal };
+    if !matches!(errand, Errand::Begin(_) | Errand::Small { .. }) {
+        goal.over();
+    }
     match errand {
         Errand::Act(Action::Approve { task, revision, upto }) => doing.approve_and_run(task, revision, upto).await,
         Errand::Act(action) => doing.act(action).await.map(drop),
@@ -93,6 +102,7 @@ struct Doing<'a> {
     session: &'a Arc<Session>,
     root: &'a dyn Workplace,
     issued: Issued,
+    goal: &'a Held,
 }
 
 impl Doing<'_> {
@@ -109,6 +119,7 @@ impl Doing<'_> {
     /// A new task, whose page is shown at once.
     async fn begin(&self, action: Action) -> Result<(), Refusal> {
         let reply = self.act(action).await?;
+        self.goal.over();
         self.page(Which::Task(reply.task), PageKind::Task).await
     }
 
@@ -262,11 +273,9 @@ impl Doing<'_> {
     }
 
     /// Shows a page of all tasks, or of something that no task has a page for.
-    async fn loose(&self, name: &'static str, text: String) -> Result<(), Refusal> {
-        let root = self.root.root().to_path_buf();
-        let written = tokio::task::spawn_blocking(move || paper::write(&root, name, &text)).await;
-        let path = written.map_err(std::io::Error::other).flatten().map_err(|error| refusal_of(&error))?;
-        self.issued.show_file(self.session, &path, None).await;
+    async fn loose(&self, page: LoosePage, text: String) -> Result<(), Refusal> {
+        let View::Page(page) = self.ask(Query::Loose { page, text: Some(text) }).await? else { return Err(nonsense()) };
+        self.issued.show_file(self.session, &page.path, None).await;
         Ok(())
     }
 
@@ -294,7 +303,7 @@ impl Doing<'_> {
                     // Indented, so that no line of a plan ends the block.
                     lines => lines.iter().for_each(|line| text.push_str(&format!("    {}\n", words::line(line, WIDE)))),
                 }
-                self.loose("compare.md", text).await
+                self.loose(LoosePage::Compare, text).await
             }
             Shown::Tasks => {
                 let View::Tasks(view) = self.ask(Query::Tasks).await? else { return Err(nonsense()) };
@@ -314,7 +323,7 @@ impl Doing<'_> {
                         }
                     }
                 }
-                self.loose("tasks.md", text).await
+                self.loose(LoosePage::Tasks, text).await
             }
         }
     }
@@ -354,19 +363,19 @@ impl Doing<'_> {
         if let Some((uri, document)) = open {
             return self.blank_in_editor(path, uri, document, blank).await;
         }
-        let root = self.root.root().to_path_buf();
-        let stored = tokio::task::spawn_blocking({
-            let root = root.clone();
-            move || paper::stored(&root)
-        });
-        let stored = stored.await.ok().flatten();
+        let stored = self.ask(Query::Loose { page: LoosePage::Goal, text: None }).await;
         let elsewhere = documents.newest(&path).map(|document| document.text.to_string());
-        if stored.into_iter().chain(elsewhere).any(|text| self.holds_unsent(&text)) {
-            self.issued.show_file(self.session, &root.join(paper::PAGE), None).await;
+        let (stored, is_read) = match stored {
+            Ok(View::Loose(stored)) => (stored, true),
+            // What nobody can read may hold words all the same.
+            Ok(_) | Err(_) => (None, false),
+        };
+        if !is_read || stored.into_iter().chain(elsewhere).any(|text| self.holds_unsent(&text)) {
+            self.issued.show_file(self.session, &self.root.root().join(paper::PAGE), None).await;
             return Ok(());
         }
         self.session.commands().handed_out();
-        self.loose("goal.md", blank).await
+        self.loose(LoosePage::Goal, blank).await
     }
 
     fn holds_unsent(&self, page: &str) -> bool {

@@ -1,11 +1,12 @@
 //! What commands remember of a session.
 //!
 //! Invariant: a goal page that was acted on is acted on once, also by the next process: the desk has the goals of all
-//! tasks. A page that a command handed out blank holds new words, whatever they are. Absent: anything on disk.
+//! tasks. A page that a command handed out blank holds new words, whatever they are. A session does not end before the
+//! goals that were given in it are handed to the engine, as long as that can be waited for. Absent: anything on disk.
 
-use super::Order;
 use super::errand::Wanted;
 use super::paper::Asked;
+use super::{OPENING, Order};
 use crate::desk::{Desk, Dossier};
 use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::plan::small;
@@ -14,8 +15,10 @@ use crate::lsp::session::Session;
 use crate::lsp::views::{Section, diagnostic};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tower_lsp::lsp_types::{DiagnosticSeverity, Range};
 
 /// What commands remember of a session.
@@ -23,6 +26,29 @@ use tower_lsp::lsp_types::{DiagnosticSeverity, Range};
 pub struct Memory {
     remembered: Mutex<Remembered>,
     orders: OnceLock<UnboundedSender<Order>>,
+    /// Goals that may come of what was given, and are not with the engine yet.
+    goals: watch::Sender<usize>,
+}
+
+/// A goal may come of this. Until it has, or this is dropped, the session is held.
+pub(super) struct Goal {
+    goals: watch::Sender<usize>,
+    over: AtomicBool,
+}
+
+impl Goal {
+    /// The engine has it, or it is none.
+    pub(super) fn over(&self) {
+        if !self.over.swap(true, Ordering::Relaxed) {
+            self.goals.send_modify(|goals| *goals = goals.saturating_sub(1));
+        }
+    }
+}
+
+impl Drop for Goal {
+    fn drop(&mut self) {
+        self.over();
+    }
 }
 
 #[derive(Default)]
@@ -54,6 +80,23 @@ impl Memory {
     /// It was not said yet of this root that it is not served.
     pub fn is_left_alone_first(&self, root: &Path) -> bool {
         self.lock().left_alone.insert(root.to_path_buf())
+    }
+
+    /// Something was given that a goal may come of.
+    pub(super) fn goal(&self) -> Goal {
+        self.goals.send_modify(|goals| *goals += 1);
+        Goal { goals: self.goals.clone(), over: AtomicBool::new(false) }
+    }
+
+    /// Waits until every goal that was given is with the engine. An editor that saves a goal and quits in one breath
+    /// has nobody any more who could give it again.
+    pub async fn settled(&self) {
+        let mut goals = self.goals.subscribe();
+        // The sender is held by `self`.
+        let settled = goals.wait_for(|goals| *goals == 0);
+        if tokio::time::timeout(OPENING, settled).await.is_err() {
+            tracing::warn!("a goal was not taken in before the session ended; its page holds it");
+        }
     }
 
     /// The root is open, or it is not and why.

@@ -21,25 +21,27 @@ mod tests;
 pub use memory::Memory;
 
 use crate::actions::ACTIONS;
-use crate::desk::Desk;
+use crate::desk::{Desk, Query, View};
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::action::{Refusal, RefusalKind};
 use crate::domain::task::decide::refuse;
 use crate::lsp::facts::ClientFacts;
 use crate::lsp::ground::Workplace;
 use crate::lsp::session::Session;
-use crate::lsp::views::words;
+use crate::lsp::views::{Section, diagnostic, words};
+use crate::ports::LoosePage;
 use arguments::{Given, Known};
 use errand::Errand;
 use futures_util::FutureExt;
 use issued::Issued;
+use memory::Goal;
 use paper::Asked;
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tower_lsp::lsp_types::Url;
+use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Range, Url};
 
 /// Characters of an error that is shown in a terminal. Neovim writes `LSP[planwright]` before it, and stops everything
 /// at a line that has no room in its 80 columns.
@@ -54,10 +56,14 @@ const LOGGED: usize = 4000;
 /// How long a root may take to open under a command that came early.
 const OPENING: Duration = Duration::from_secs(10);
 
+/// Said on a page with a goal that became no task.
+const LEFT_OVER: &str = "this goal is no task yet\nnext: save this page (:w), and it is planned";
+
 /// What the user asked for.
 pub(super) struct Order {
     what: What,
     issued: Issued,
+    goal: Goal,
 }
 
 enum What {
@@ -81,11 +87,35 @@ pub fn saved(session: &Arc<Session>, path: &WorkspacePath) {
         return;
     }
     let Some(document) = session.id().and_then(|id| session.documents().of(id, path)) else { return };
+    say_of_goal(session, Vec::new());
     let Some(asked) = paper::read(&document.text) else { return };
     session.acted();
     // Here, so that of two that are saved at once one is acted on.
     if session.commands().lock().asked.insert(asked.hash()) {
         take(session, What::Page(asked));
+    }
+}
+
+/// A goal that was saved and became no task, because editor and server ended first: it is said on its page, and
+/// becomes one when the page is saved again. Nothing begins by itself (B2).
+pub async fn left_over(session: &Session, root: &dyn Workplace) {
+    let Ok(View::Loose(Some(page))) = root.port().ask(Query::Loose { page: LoosePage::Goal, text: None }).await else {
+        return;
+    };
+    if paper::read(&page).is_some_and(|asked| session.commands().is_unsent(&asked, &session.desk())) {
+        say_of_goal(
+            session,
+            vec![Diagnostic {
+                code: Some(NumberOrString::String("state".to_owned())),
+                ..diagnostic(Range::default(), DiagnosticSeverity::INFORMATION, LEFT_OVER.to_owned())
+            }],
+        );
+    }
+}
+
+fn say_of_goal(session: &Session, said: Vec<Diagnostic>) {
+    if let Ok(path) = WorkspacePath::new(paper::PAGE) {
+        session.views().put(&path, Section::State, said);
     }
 }
 
@@ -100,7 +130,7 @@ pub fn holds_words(page: &str) -> bool {
 }
 
 fn take(session: &Arc<Session>, what: What) {
-    let order = Order { what, issued: Issued::now(session) };
+    let order = Order { what, issued: Issued::now(session), goal: session.commands().goal() };
     let orders = session.commands().orders(|| {
         let (orders, queue) = mpsc::unbounded_channel();
         tokio::spawn(serve(Arc::downgrade(session), queue));
@@ -175,7 +205,7 @@ async fn carried_out(
         }
     };
     *of = about::about(&errand, &session.desk());
-    let done = carry::out(session, root.as_ref(), errand, order.issued.clone()).await;
+    let done = carry::out(session, root.as_ref(), errand, order.issued.clone(), &order.goal).await;
     done.map_err(|refusal| (refusal.message, refusal.next))
 }
 
@@ -232,8 +262,4 @@ pub(super) fn complain_of(session: &Session, about: Option<&WorkspacePath>, mess
     if let Some(path) = about.filter(|_| !fits) {
         session.commands().told(session, Some((path, words::line(&whole, LOGGED))));
     }
-}
-
-fn refusal_of(error: &std::io::Error) -> Refusal {
-    refuse(RefusalKind::Broken, format!("the page cannot be written: {error}"), "planwright doctor, in a terminal")
 }

@@ -1,23 +1,14 @@
 //! `.planwright/goal.md`: where a goal is written by whoever has no other place to write it.
 //!
 //! Invariant: reading it never fails; a page without words asks for nothing. The same page saved again asks for nothing
-//! new. A file is written only below the root's own `.planwright`, and no link is followed there. Absent: what becomes
-//! of the goal.
+//! new. Absent: the disk, which is the engine's, and what becomes of the goal.
 
 use super::errand::Wanted;
 use crate::domain::ids::{ContentHash, HunkId, WorkspacePath};
 use crate::domain::task::action::Place;
-use std::io::{Read, Result, Write};
-use std::path::{Path, PathBuf};
 
 /// Below the root.
 pub const PAGE: &str = ".planwright/goal.md";
-
-/// Bytes that are read of a page; words of a person are found in the first of them.
-const READ: u64 = 1 << 20;
-
-/// Everything but recipes and configuration stays out of git; the same as for the folders of tasks.
-const IGNORED: &str = "/*\n!/recipes/\n!/config.toml\n";
 
 /// What a page asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,9 +31,18 @@ impl Asked {
 /// An empty page.
 pub fn blank(wanted: Wanted, place: Option<&Place>) -> String {
     let (word, help) = match wanted {
-        Wanted::Plan => ("plan", "Write below what you want, then save: it becomes a task and is planned."),
-        Wanted::Change => ("change", "Write below what to change there, then save: it is done at once, as one step."),
-        Wanted::Ask => ("ask", "Write your question below, then save: the code is read, and nothing changes."),
+        Wanted::Plan => (
+            "plan",
+            "Write below what you want and save with :w. It becomes a task and is planned; the task page opens here.",
+        ),
+        Wanted::Change => (
+            "change",
+            "Write below what to change there and save with :w. It is done as one step; the task page opens here.",
+        ),
+        Wanted::Ask => (
+            "ask",
+            "Write your question below and save with :w. The code is read and nothing changes; the task page opens here.",
+        ),
     };
     let at = place.map_or_else(String::new, |place| format!("at: {}\n", written(place)));
     format!("do: {word}\n{at}\n<!-- {help} -->\n\n")
@@ -115,37 +115,4 @@ fn read_place(text: &str) -> Option<Place> {
 pub fn heading(review: &str, hunk: &HunkId) -> Option<u32> {
     let is_its = |line: &str| line.strip_prefix("## ").and_then(|rest| rest.split(' ').next()) == Some(hunk.as_str());
     review.lines().position(is_its).and_then(|line| u32::try_from(line).ok())
-}
-
-/// The goal page on disk; nothing where it is no file of the root's own `.planwright`. Blocks.
-pub fn stored(root: &Path) -> Option<String> {
-    let path = root.join(PAGE);
-    let own = |path: &Path| path.symlink_metadata().ok();
-    own(path.parent()?)?.is_dir().then_some(())?;
-    own(&path)?.is_file().then_some(())?;
-    let mut bytes = Vec::new();
-    std::fs::File::open(&path).ok()?.take(READ).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Writes a page of the root's `.planwright`, whatever stands there. Blocks.
-///
-/// # Errors
-/// The disk's; also where `.planwright` is a link or no folder.
-pub fn write(root: &Path, name: &str, text: &str) -> Result<PathBuf> {
-    let folder = root.join(".planwright");
-    if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-        // Fails on anything else that has the name.
-        std::fs::create_dir(&folder)?;
-    }
-    let ignored = folder.join(".gitignore");
-    if ignored.symlink_metadata().is_err() {
-        std::fs::write(ignored, IGNORED)?;
-    }
-    let mut file = tempfile::Builder::new().prefix(".page").tempfile_in(&folder)?;
-    file.write_all(text.as_bytes())?;
-    let path = folder.join(name);
-    // Replaces a link that has the name, and does not follow it.
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(path)
 }

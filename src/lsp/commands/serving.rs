@@ -3,13 +3,14 @@
 //! Invariant: what is not expected fails. Absent: what a command does in the engine.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a broken expectation fails its test")]
 
-use crate::desk::{CompareView, Desk, ItemView, Query, View};
+use crate::desk::{CompareView, Desk, ItemView, PageView, Query, View};
 use crate::domain::ids::{HunkId, RevisionRef, TaskId};
 use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Which};
 use crate::host::{Port, Update};
 use crate::lsp::views::fixture::{change, desk, file, task};
-use crate::ports::Fut;
+use crate::ports::{Fut, Workspace};
 use crate::testing::editor::{Editor, Profile, Shared, TestGround, TestPort, buffers};
+use crate::workspace::Disk;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,13 +20,14 @@ use tokio::sync::{broadcast, watch};
 const PAGE: &str = ".planwright/goal.md";
 
 /// A port whose next action or question panics, if it is to, and that knows what no desk does.
-#[derive(Default)]
 struct Faulty {
     port: TestPort,
     panics: AtomicBool,
     /// The answer to what the desk does not know.
     knows: Mutex<Option<View>>,
     asked: AtomicUsize,
+    /// Where its pages lie that belong to no task.
+    disk: Disk,
 }
 
 impl Port for Faulty {
@@ -42,7 +44,13 @@ impl Port for Faulty {
                 return Box::pin(std::future::ready(Ok(view)));
             }
         }
-        self.port.ask(query)
+        let Query::Loose { page, text } = query else { return self.port.ask(query) };
+        Box::pin(async move {
+            Ok(match text {
+                Some(text) => View::Page(PageView { path: self.disk.write_loose(page, &text).await.unwrap(), text }),
+                None => View::Loose(self.disk.read_loose(page).await.unwrap()),
+            })
+        })
     }
 
     fn desks(&self) -> watch::Receiver<Arc<Desk>> {
@@ -85,7 +93,14 @@ impl Scene {
 
     async fn in_editor(first: Desk, at_once: bool, profile: Profile) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = Arc::new(Faulty::default());
+        let disk = Disk::open(folder.path().to_owned(), folder.path().join("state")).unwrap();
+        let port = Arc::new(Faulty {
+            port: TestPort::default(),
+            panics: AtomicBool::default(),
+            knows: Mutex::default(),
+            asked: AtomicUsize::default(),
+            disk,
+        });
         port.port.show(first);
         let ground = TestGround::with_port(folder.path(), buffers(), port.clone());
         if !at_once {
@@ -398,4 +413,42 @@ async fn a_goal_page_that_is_a_task_already_is_none_again_until_it_was_blank() {
     scene.editor.save(PAGE);
     assert!(matches!(scene.acts(2).await.as_slice(), [Action::Pause { .. }, Action::Plan { .. }]));
     assert_eq!(scene.shown().await, "task.md");
+}
+
+#[tokio::test]
+async fn a_goal_that_became_no_task_is_said_on_its_page_until_it_is_one() {
+    let scene = Scene::opened(two(), false).await;
+    scene.write("do: plan\n\nnobody has planned this\n");
+    scene.ground.opening.add_permits(1);
+    let on_page = |said: &Value| said["uri"].as_str().unwrap().ends_with("/goal.md");
+    let said = scene.editor.expect_where("textDocument/publishDiagnostics", on_page).await;
+    assert_eq!(
+        said["diagnostics"][0]["message"],
+        "this goal is no task yet\nnext: save this page (:w), and it is planned"
+    );
+    assert!(scene.port.port.acted().is_empty(), "nothing begins by itself");
+    scene.editor.open(PAGE, "markdown", &scene.on_disk());
+    scene.editor.save(PAGE);
+    assert!(matches!(scene.acts(1).await.as_slice(), [Action::Plan { .. }]));
+    let gone = |said: &Value| on_page(said) && said["diagnostics"] == json!([]);
+    scene.editor.expect_where("textDocument/publishDiagnostics", gone).await;
+    assert_eq!(scene.shown().await, "task.md");
+}
+
+#[tokio::test]
+async fn a_goal_that_is_saved_as_the_editor_quits_is_handed_over_first() {
+    let Scene { folder: _folder, port, ground, mut editor } = Scene::opened(two(), false).await;
+    editor.open(PAGE, "markdown", "do: plan\n\nmake one two\n");
+    editor.save(PAGE);
+    editor.hang_up();
+    let opens = async {
+        // Longer than what is left of a session that has nothing to hand over.
+        tokio::time::timeout(3 * crate::lsp::DRAIN, std::future::pending::<()>()).await.unwrap_err();
+        ground.opening.add_permits(1);
+    };
+    let (code, ()) = tokio::join!(editor.code(), opens);
+    assert_eq!(code, 1, "no shutdown came");
+    let acted = port.port.acted();
+    assert!(matches!(acted.as_slice(), [(_, Action::Plan { goal, .. })] if goal.words == "make one two"), "{acted:?}");
+    assert_eq!(ground.closed.load(Ordering::Relaxed), 1);
 }

@@ -489,22 +489,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn a_page_is_written_below_the_root_and_follows_no_link() {
-    let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let path = paper::write(root.path(), "goal.md", "one").unwrap();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "one");
-    let precious = outside.path().join("precious");
-    std::fs::write(&precious, "precious").unwrap();
-    std::fs::remove_file(&path).unwrap();
-    std::os::unix::fs::symlink(&precious, &path).unwrap();
-    paper::write(root.path(), "goal.md", "two").unwrap();
-    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
-
-    std::fs::remove_dir_all(root.path().join(".planwright")).unwrap();
-    std::os::unix::fs::symlink(outside.path(), root.path().join(".planwright")).unwrap();
-    assert!(paper::write(root.path(), "goal.md", "three").is_err());
-    assert!(!outside.path().join("goal.md").exists());
-}

@@ -5,7 +5,7 @@
 //! Absent: prompts.
 
 use super::did_change_workspace_folders::leave_alone;
-use crate::lsp::commands::complain;
+use crate::lsp::commands::{self, complain};
 use crate::lsp::session::Session;
 use crate::lsp::{ground::Workplace, plan_doc, resume, views};
 use futures_util::FutureExt;
@@ -38,6 +38,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
     let place = opened(&session, root).await;
     session.set_place(place.clone());
     session.commands().root(None);
+    commands::left_over(&session, place.as_ref()).await;
     // They end with this task.
     let mut parts = JoinSet::new();
     let with = || (session.clone(), place.clone());

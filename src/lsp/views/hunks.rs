@@ -21,7 +21,7 @@
 
 use super::words;
 use super::{Texts, diagnostic};
-use crate::desk::{Desk, Dossier, ReviewHunk};
+use crate::desk::{Desk, Dossier, ReviewHunk, word};
 use crate::domain::change::{Decision, Flag, HunkStanding, HunkState};
 use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::text::{Encoding, LineIndex, body, lines};
@@ -83,13 +83,7 @@ impl Placed<'_> {
 
     /// The state in the words of the vocabulary.
     pub fn state_words(&self) -> &'static str {
-        match self.state {
-            HunkState::Open if self.is_rejected() => "rejected",
-            HunkState::Open => "open",
-            HunkState::Accepted if self.saved => "accepted",
-            HunkState::Accepted => "accepted, not saved",
-            HunkState::Touched => "touched",
-        }
+        word(self.state, self.hunk.decision.as_ref().map(|(decision, _)| decision), self.saved)
     }
 }
 
@@ -200,8 +194,7 @@ pub fn one(placed: &Placed<'_>) -> Diagnostic {
 
 fn message(placed: &Placed<'_>) -> String {
     let hunk = placed.hunk;
-    let title = step_title(placed.dossier, &hunk.step);
-    let mut said = vec![format!("{}: {} ({})", hunk.step, words::title(&title), placed.state_words())];
+    let mut said = vec![format!("{} ({})", of_step(placed.dossier, &hunk.step), placed.state_words())];
     match (hunk.kind.as_str(), placed.state) {
         (_, HunkState::Touched) => {
             said.push("neither the old nor the new text stands here; below, yours (-) and the proposal (+)".to_owned());
@@ -234,6 +227,16 @@ pub fn flag(flag: &Flag) -> String {
         Flag::Measure(what) => format!("changes what a check measures by: {what}"),
     };
     words::line(&said, words::WIDTH)
+}
+
+/// A step with its title; one that the plan does not have belongs to the goal itself.
+fn of_step(dossier: &Dossier, step: &StepId) -> String {
+    let known = dossier.page.iter().any(|page| page.plan.steps.iter().any(|known| known.id == *step));
+    let title = if known { step_title(dossier, step) } else { dossier.task.goal.words.clone() };
+    match words::title(&title) {
+        none if none.is_empty() => step.to_string(),
+        title => format!("{step}: {title}"),
+    }
 }
 
 /// The title of a step, as the plan has it; empty where it has none of that name any more.

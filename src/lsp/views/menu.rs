@@ -1,7 +1,7 @@
 //! The menu at a place: which actions a client is given, in which order.
 //!
 //! Invariant: what decides about hunks comes first, then what the page at hand asks, then new work. A client that asks
-//! on its own, to show a light, is not offered new work (J4). Actions of a kind that was not asked for are left out.
+//! on its own, to show a light, is offered neither new work nor the way to other tasks (J4). Actions of a kind that was not asked for are left out.
 //! Absent: plan documents' own actions; whoever has them adds them.
 
 use super::hunks::{Placed, placed};
@@ -59,6 +59,9 @@ pub fn actions(desk: &Desk, texts: &dyn Texts, here: &Here<'_>) -> Vec<CodeActio
     }
     let decisions = in_review(desk, texts, here.path, here.encoding).into_iter();
     offers.extend(decisions.filter(|one| one.rows.start <= last && first < one.rows.end).flat_map(|one| one.offers));
+    if here.asked {
+        offers.extend(offers::to_waiting(desk, tasks::task_of(here.path).as_ref()));
+    }
     let mut actions: Vec<CodeAction> = offers.iter().map(Offer::to_action).collect();
     if here.asked && !here.path.as_str().starts_with(".planwright/") {
         actions.extend(new_work(texts, here, (first, last)));
@@ -196,7 +199,25 @@ pub fn is_wanted(action: &CodeAction, only: Option<&[CodeActionKind]>) -> bool {
     })
 }
 
-/// Lenses: at each undecided hunk what decides it, on a task's page what it offers.
+/// Tasks that wait for a person, where their goals were given and none of their hunks says so: 0-based rows, the newest
+/// task first.
+fn about(desk: &Desk, texts: &dyn Texts, path: &WorkspacePath) -> Vec<(u32, Offer)> {
+    let Some(document) = texts.of(path) else { return Vec::new() };
+    let rows = u32::try_from(document.text.lines().count()).unwrap_or(u32::MAX);
+    let here = |dossier: &Arc<Dossier>| {
+        let place = dossier.task.goal.place.as_ref().filter(|place| place.path == *path)?;
+        if dossier.hunks.iter().any(|hunk| hunk.pending && hunk.path == *path) {
+            return None;
+        }
+        // The text may be shorter than when the goal was given.
+        let row = place.lines.map_or(0, |(first, _)| first.saturating_sub(1)).min(rows.saturating_sub(1));
+        Some((row, offers::to_page(dossier)?))
+    };
+    desk.tasks.iter().rev().filter_map(here).collect()
+}
+
+/// Lenses: at each undecided hunk what decides it, at the place of a goal the way to a task that waits, on a task's page
+/// what it offers.
 pub fn lenses(desk: &Desk, texts: &dyn Texts, path: &WorkspacePath, encoding: Encoding) -> Vec<CodeLens> {
     let mut lenses = Vec::new();
     let mut add = |at: Position, title: String, offer: &Offer| {
@@ -217,6 +238,9 @@ pub fn lenses(desk: &Desk, texts: &dyn Texts, path: &WorkspacePath, encoding: En
         for offer in at_page(desk, dossier, texts, encoding) {
             add(Position::default(), format!("Agent: {}", offer.title), &offer);
         }
+    }
+    for (row, offer) in about(desk, texts, path) {
+        add(Position { line: row, character: 0 }, format!("Agent: {}", offer.title), &offer);
     }
     for Section { rows, offers } in in_review(desk, texts, path, encoding) {
         for offer in offers {

@@ -7,7 +7,7 @@
 use super::hunks::Placed;
 use super::{hunks, words};
 use crate::actions::ACTIONS;
-use crate::desk::{Desk, Dossier, Query, ReviewHunk, View};
+use crate::desk::{Desk, Dossier, Query, ReviewHunk, View, waits_for};
 use crate::domain::change::{Decision, Flag, HunkState};
 use crate::domain::ids::{GateId, HunkId, TaskId};
 use crate::domain::task::action::{GateAnswer, Which};
@@ -16,7 +16,11 @@ use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::{Gate, ProgressState, StepState};
 use crate::domain::text::counted;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use tower_lsp::lsp_types::{CodeAction, CodeActionKind, Command, Diagnostic};
+
+/// Tasks that are named wherever a menu is opened: more would bury what belongs to the place.
+const WAITING: usize = 3;
 
 /// Something that can be done.
 #[derive(Clone, PartialEq, Debug)]
@@ -274,6 +278,21 @@ fn answers(task: &TaskId, gate: &Gate) -> Vec<Offer> {
     offers.into_iter().flatten().collect()
 }
 
+/// The way from anywhere to what waits for a person: a line a task, the newest first, and no more than [`WAITING`].
+pub fn to_waiting(desk: &Desk, here: Option<&TaskId>) -> Vec<Offer> {
+    let elsewhere = |dossier: &&Arc<Dossier>| here != Some(&dossier.task.id);
+    let waiting = desk.tasks.iter().rev().filter(elsewhere).filter_map(|dossier| to_page(dossier));
+    waiting.take(WAITING).collect()
+}
+
+/// The way to the page of a task that waits for a person.
+pub fn to_page(dossier: &Dossier) -> Option<Offer> {
+    let task = &dossier.task.id;
+    let waits = waits_for(dossier)?;
+    let title = format!("open the task page ({task} waits for {})", words::line(&waits, words::TITLE));
+    Offer::new("status", title, json!({"task": task}))
+}
+
 /// What can be done with a task as a whole, the likeliest first.
 pub fn at_task(desk: &Desk, dossier: &Dossier) -> Vec<Offer> {
     let task = &dossier.task.id;
@@ -281,8 +300,9 @@ pub fn at_task(desk: &Desk, dossier: &Dossier) -> Vec<Offer> {
     let mut offers: Vec<Option<Offer>> = Vec::new();
     match &dossier.state {
         TaskState::AwaitingApproval => {
-            offers.push(approve(desk, dossier));
+            // Nobody approves before reading; where the plan is read, approving comes first.
             offers.push(whole("openPlan", "open the plan"));
+            offers.push(approve(desk, dossier));
         }
         TaskState::Planning | TaskState::Running | TaskState::Verifying | TaskState::Delayed { .. } => {
             // Approved, and nobody has said that it may begin.

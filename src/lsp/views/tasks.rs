@@ -64,6 +64,7 @@ pub fn state(status: &StatusView, is_page_open: bool) -> Vec<Diagnostic> {
     if let TaskState::Blocked { why, .. } = &status.state {
         said.push(words::line(why, words::WIDTH));
     }
+    said.extend(status.connect.iter().flat_map(|connect| words::wrapped(connect, words::WIDTH)));
     if status.hunks.pending > 0 {
         let touched =
             if status.hunks.touched > 0 { format!(", {} touched", status.hunks.touched) } else { String::new() };

@@ -248,6 +248,7 @@ fn a_hunk_is_accepted_by_the_first_action_and_the_only_preferred_one() {
     Agent: reject 2 hunks of net.rs [refactor] planwright.reject [{"task":"k3xf","hunks":["h…","h…"]}]
     Agent: explain hunk h… [refactor] planwright.openReview [{"task":"k3xf","hunks":["h…"]}]
     Agent: go to the next hunk [refactor] planwright.nextHunk [{"path":"src/net.rs","line":4}]
+    Agent: open the task page (k3xf waits for a decision on 2 hunks) [refactor] planwright.status [{"task":"k3xf"}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
     Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":4,"last":4}]
@@ -290,6 +291,82 @@ fn what_was_decided_can_be_taken_back_only_as_far_as_the_text_allows() {
     Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":4,"last":4}]
     "#);
+}
+
+/// Four tasks that wait each in their way, and one that waits for nobody; in the order of their opening.
+fn several() -> Desk {
+    let paused = Dossier { state: TaskState::Paused, ..task("k2aa", Vec::new()) };
+    let approval = Dossier { state: TaskState::AwaitingApproval, ..task("k3bb", Vec::new()) };
+    let busy = Dossier { state: TaskState::Running, ..task("k5dd", Vec::new()) };
+    let left = Dossier { state: TaskState::Running, carried: false, ..task("k6ee", Vec::new()) };
+    desk(vec![paused, approval, gated(), busy, left])
+}
+
+#[test]
+fn from_any_file_there_is_a_way_to_what_waits() {
+    let (desk, file) = (several(), path("src/other.rs"));
+    let menu = titles(&actions(&desk, &Shut, &at(&file, 3, &[])));
+    assert_snapshot!(menu.lines().take(4).collect::<Vec<_>>().join("\n"), @r#"
+    Agent: open the task page (k6ee waits for `resume`: the process that was at it ended) [refactor] planwright.status [{"task":"k6ee"}]
+    Agent: open the task page (k3xf waits for an answer at gate g1: policy: may `cargo check -p net` run?) [refactor] planwright.status [{"task":"k3xf"}]
+    Agent: open the task page (k3bb waits for approval of r1-1f2c81d04a7e) [refactor] planwright.status [{"task":"k3bb"}]
+    Agent: plan change… [refactor] planwright.plan [{"path":"src/other.rs","line":4,"last":4}]
+    "#);
+    assert_eq!(actions(&desk, &Shut, &Here { asked: false, ..at(&file, 3, &[]) }), []);
+    // Nobody is sent to where they are.
+    let page = path(".planwright/tasks/k6ee/task.md");
+    let there = titles(&actions(&desk, &Shut, &at(&page, 0, &[])));
+    assert!(!there.contains("k6ee waits"), "{there}");
+    assert!(there.contains("k2aa waits for `resume`: it was paused"), "{there}");
+    let review = task("k3xf", vec![change("src/net.rs", &self::file(BEFORE), &self::file(AFTER))]);
+    let menu = titles(&actions(&self::desk(vec![review]), &Shut, &at(&file, 0, &[])));
+    assert!(menu.starts_with("Agent: open the task page (k3xf waits for a decision on 2 hunks) ["), "{menu}");
+}
+
+#[test]
+fn what_waits_has_a_lens_where_its_goal_was_given() {
+    let said = |name: &str, text: &str| {
+        let lenses = lenses(&several(), &Open::with(name, text), &path(name), Encoding::Utf16);
+        let line = |lens: &CodeLens| format!("{}: {}", lens.range.start.line, lens.command.as_ref().unwrap().title);
+        lenses.iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(said("src/net.rs", BEFORE), @r"
+    3: Agent: open the task page (k6ee waits for `resume`: the process that was at it ended)
+    3: Agent: open the task page (k3xf waits for an answer at gate g1: policy: may `cargo check -p net` run?)
+    3: Agent: open the task page (k3bb waits for approval of r1-1f2c81d04a7e)
+    3: Agent: open the task page (k2aa waits for `resume`: it was paused)
+    ");
+    assert!(said("src/net.rs", "short\n").starts_with("0: "));
+    assert_eq!(said("src/other.rs", BEFORE), "");
+}
+
+#[test]
+fn nobody_approves_before_reading() {
+    let dossier = Dossier { state: TaskState::AwaitingApproval, ..task("k3bb", Vec::new()) };
+    let dossier = Dossier {
+        task: Arc::new(crate::domain::task::state::Task { approval: None, ..(*dossier.task).clone() }),
+        ..dossier
+    };
+    let page = path(".planwright/tasks/k3bb/task.md");
+    let menu = titles(&actions(&desk(vec![dossier]), &Shut, &at(&page, 0, &[])));
+    assert_snapshot!(menu, @r#"
+    Agent: open the plan [refactor] planwright.openPlan [{"task":"k3bb"}]
+    Agent: approve r1-1f2c81d04a7e and run it (2 steps) [refactor] planwright.approve [{"task":"k3bb","revision":"r1-1f2c81d04a7e"}]
+    Agent: show what happened [refactor] planwright.openTimeline [{"task":"k3bb"}]
+    Agent: abandon the task; accepted hunks stay [refactor] planwright.abandon [{"task":"k3bb"}]
+    "#);
+}
+
+#[test]
+fn a_hunk_of_the_goal_itself_is_named_by_its_words() {
+    let mut dossier = net();
+    let hunks = dossier.hunks.iter().cloned().map(|mut hunk| {
+        hunk.step = crate::domain::ids::StepId::new("the goal");
+        hunk
+    });
+    dossier.hunks = Arc::new(hunks.collect());
+    let said = shown(&desk(vec![dossier]), &Shut, "src/net.rs");
+    assert!(said.contains("the goal: make retries configurable (open)"), "{said}");
 }
 
 #[test]

@@ -36,6 +36,22 @@ pub fn line(text: &str, width: usize) -> String {
     out
 }
 
+/// A sentence in lines of so many characters at most; a longer word is cut.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = line(word, width.saturating_sub(1));
+        match out.last_mut() {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= width => {
+                last.push(' ');
+                last.push_str(&word);
+            }
+            Some(_) | None => out.push(word),
+        }
+    }
+    out
+}
+
 /// The first line of some outside words, for a title.
 pub fn title(text: &str) -> String {
     let text = text.trim();
@@ -95,6 +111,12 @@ mod tests {
         assert_eq!(line("abcdef", 3), "abc…");
         assert_eq!(line("a\u{1b}[2J\u{202e}b", 100), "a<U+001B>[2J<U+202E>b");
         assert_eq!(title("first\nsecond"), "first…");
+    }
+
+    #[test]
+    fn a_sentence_is_wrapped_and_no_line_is_too_wide() {
+        assert_eq!(wrapped("write it into the file now", 10), ["write it", "into the", "file now"]);
+        assert_eq!(wrapped("/a/very/long/path it is", 10), ["/a/very/l…", "it is"]);
     }
 
     #[test]

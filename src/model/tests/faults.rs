@@ -4,7 +4,7 @@ use super::{adapter, clock, outcome, quiet, render, request, run, settings};
 use crate::domain::agent::dialogue::{Finish, ModelFaultKind};
 use crate::model::faults::{Failure, Site};
 use crate::model::retry::{Verdict, decide, retry_after};
-use crate::model::{ModelSettings, Timeouts};
+use crate::model::{ModelSettings, Timeouts, Whence};
 use crate::ports::{Clock, Model};
 use crate::testing::clock::ManualClock;
 use crate::testing::script::{Fault, Script, Turn};
@@ -97,12 +97,12 @@ fn what_does_not_pass_is_explained() {
 fn refusals_are_not_tried_again() {
     insta::assert_snapshot!(always(&Fault::status(401, "Incorrect API key provided: k-very-secret-1234")), @r#"
     Credentials after 1: http://SERVER/v1 answered 401 for m: Incorrect API key provided: [redacted]
-    -> check the key (`planwright doctor` says where it comes from)
+    -> check the key; it comes from the configuration (`planwright doctor` says what is found)
     1 calls
     "#);
     insta::assert_snapshot!(always(&Fault::status(403, "no access")), @r#"
     Credentials after 1: http://SERVER/v1 answered 403 for m: no access
-    -> check that this key may use m, and from this place
+    -> check that the key from the configuration may use m, and from this place
     1 calls
     "#);
     insta::assert_snapshot!(always(&Fault::status(404, "model \"m\" not found, try pulling it first")), @r#"
@@ -324,7 +324,8 @@ proptest! {
     #[test]
     fn pauses_are_bounded_and_tries_end(code in 100u16..1000, failures in 1u32..50, random in any::<u128>(), asked in proptest::option::of(0u64..10_000)) {
         let failure = Failure::Status { code, body: String::new(), retry_after: asked.map(Duration::from_secs) };
-        let site = Site { base_url: "http://h/v1", model: "m", secrets: Vec::new() };
+        let whence = Whence::default();
+        let site = Site { base_url: "http://h/v1", model: "m", secrets: Vec::new(), has_key: true, whence: &whence };
         match decide(&failure, failures, random, &site) {
             Verdict::Retry(pause) => {
                 prop_assert!(failures < 4);

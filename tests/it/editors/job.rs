@@ -100,6 +100,8 @@ async fn job(profile: Profile) -> (String, String) {
         tell!("{file}: {}", said.replace('\n', " ; "));
     }
     assert_eq!(work.read(LIB), LIB_TEXT, "nothing is written without a decision");
+    let waits = || seat.messages(&page).iter().any(|said| said.contains("awaiting review")).then_some(());
+    seat.until("it waits for decisions", waits).await;
     let offered = seat.actions(LIB, "*/ 1 }").await;
     let id = seat.hunk(LIB, "10 }").unwrap().0;
     tell!("at the first hunk: {}", plain(&titles(&offered), &task).replace(&id, "HUNK"));
@@ -190,7 +192,7 @@ async fn from_a_comment_to_the_disk_in_every_editor() {
     src/lib.rs: raise: Do raise (open) ; -     2 ; +     20 ; verdict: syntax passes
     src/lib.rs: raise: Do raise (open) ; -     3 ; +     30 ; verdict: syntax passes
     src/other.rs: other: Do other (open) ; -     4 ; +     40 ; verdict: syntax passes
-    at the first hunk: Agent: accept hunk HUNK (raise) | Agent: reject hunk HUNK (raise) | Agent: accept 3 hunks of lib.rs | Agent: reject 3 hunks of lib.rs | Agent: accept 4 hunks of task TASK | Agent: reject 4 hunks of task TASK | Agent: explain hunk HUNK | Agent: go to the next hunk | Agent: plan change… | Agent: change src/lib.rs (writes only that file; checked as the project is)… | Agent: ask…
+    at the first hunk: Agent: accept hunk HUNK (raise) | Agent: reject hunk HUNK (raise) | Agent: accept 3 hunks of lib.rs | Agent: reject 3 hunks of lib.rs | Agent: accept 4 hunks of task TASK | Agent: reject 4 hunks of task TASK | Agent: explain hunk HUNK | Agent: go to the next hunk | Agent: open the task page (TASK waits for a decision on 4 hunks) | Agent: plan change… | Agent: change src/lib.rs (writes only that file; checked as the project is)… | Agent: ask…
     undone: open
     done again: accepted, not saved
     left: []
