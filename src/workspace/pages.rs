@@ -145,7 +145,7 @@ impl Pages {
         let below = WorkspacePath::new(&format!("tasks/{task}/{name}"));
         let below = below.map_err(|problem| super::place::failed(label, problem))?;
         let Some(place) = place(&folder, &below)? else { return Ok(None) };
-        let entry = place.read(label, &place.name)?;
+        let entry = place.read_any(label, &place.name)?;
         Ok(Some((folder, below, entry)))
     }
 }
