@@ -244,6 +244,7 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         remarks,
     };
     let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
+    site.urgent.lock().unwrap_or_else(PoisonError::into_inner).extend(running.urgent.iter().cloned());
     fresh.clone().follow_documents(site.documents.as_ref());
     if let Some(changes) = changes {
         tokio::spawn(fresh.follow_disk(changes, running.changed()));

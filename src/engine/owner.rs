@@ -36,6 +36,8 @@ pub struct Running {
     clock: Arc<dyn Clock>,
     inbox: mpsc::UnboundedSender<Input>,
     owner: tokio::task::JoinHandle<()>,
+    /// What a person must hear of this start, whatever they asked for.
+    pub urgent: Vec<String>,
 }
 
 impl Running {
@@ -80,6 +82,8 @@ pub(super) struct Owner {
     due: Option<Time>,
     /// What a person should know of this start.
     remarks: Vec<String>,
+    /// Those of the remarks that do not wait until somebody asks for them.
+    urgent: Vec<String>,
     /// What open documents carry the spots of.
     pub(super) watched: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>>,
     /// Decisions that wait for the one that is being carried out.
@@ -110,6 +114,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         serial: 0,
         due: None,
         remarks: Vec::new(),
+        urgent: Vec::new(),
         watched: BTreeMap::new(),
         waiting: BTreeMap::new(),
     };
@@ -150,8 +155,9 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
     let (serial, shown) = watch::channel(first.serial);
     let keeper = tokio::spawn(pages::keep(reads.clone(), published.clone(), Shown { desk, serial }));
     let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone()).after(published, shown);
+    let urgent = std::mem::take(&mut owner.urgent);
     let task = tokio::spawn(owner.run(inputs, asks));
-    Ok(Running { handle, reads, keeper, clock, inbox, owner: task })
+    Ok(Running { handle, reads, keeper, clock, inbox, owner: task, urgent })
 }
 
 impl Owner {
@@ -232,6 +238,13 @@ impl Owner {
             }
             Input::Stop(_) | Input::Line { .. } => {}
         }
+    }
+
+    /// A remark that whoever started this process is told at once.
+    pub(super) fn announce(&mut self, said: String) {
+        tracing::warn!(said, "a write that was cut short is at its end");
+        self.remarks.push(said.clone());
+        self.urgent.push(said);
     }
 
     /// A line for whoever watches.

@@ -10,9 +10,11 @@
 mod binding;
 mod buffers;
 mod disk;
+mod mend;
 mod pages;
 mod place;
 mod temporary;
+mod torn;
 mod watch;
 mod write;
 

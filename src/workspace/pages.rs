@@ -49,6 +49,11 @@ impl Pages {
         self.folder(self.aside.load(Ordering::Relaxed)).join("tasks").join(task.as_str()).join(name)
     }
 
+    /// Where it is kept what is not the workspace's.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
     pub fn label(&self) -> &WorkspacePath {
         &self.label
     }
@@ -81,7 +86,7 @@ impl Pages {
         match &found {
             Entry::File { text: old, mode } if **old == *expected => {
                 let after = Entry::File { text: text.into(), mode: *mode };
-                match write::write(&folder, &below, &found, &after) {
+                match write::write(&folder, None, &below, &found, &after) {
                     Err(WriteRefusal::Changed { found, .. }) => Err(WriteRefusal::Changed { path: label, found }),
                     done => done.map(|()| self.path(task, name)),
                 }

@@ -18,6 +18,8 @@ use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
+mod mend;
+
 struct Ground {
     _dir: TempDir,
     root: PathBuf,
@@ -110,7 +112,7 @@ fn check_race_on(exchange: bool, before: &Entry, after: &Entry, meanwhile: &dyn 
         &path("a.rs"),
         before,
         after,
-        Circumstances { meanwhile: &|| meanwhile(&own), exchange },
+        Circumstances { records: None, meanwhile: &|| meanwhile(&own), exchange },
     );
     assert!(matches!(done, Err(WriteRefusal::Changed { .. })), "{done:?}");
     assert_eq!(fs::read_to_string(&own).ok().as_deref(), left);
@@ -130,7 +132,7 @@ fn save_by_rename(own: &Path) {
 #[test]
 fn a_file_system_without_exchange_is_written_too() {
     let ground = ground();
-    let around = Circumstances { meanwhile: &|| {}, exchange: false };
+    let around = Circumstances { records: None, meanwhile: &|| {}, exchange: false };
     let mut before = Entry::Absent;
     for after in [file("one"), file("two"), Entry::Absent] {
         write_in(&ground.root, &path("a.rs"), &before, &after, around).unwrap();
@@ -161,7 +163,7 @@ fn what_somebody_saves_in_between_stays() {
     let stale = ground();
     stale.put("a.rs", "theirs");
     for after in [&new, &Entry::Absent, &file("old")] {
-        let done = write(&stale.root, &path("a.rs"), &old, after);
+        let done = write(&stale.root, None, &path("a.rs"), &old, after);
         assert_eq!(done, Err(WriteRefusal::Changed { path: path("a.rs"), found: file("theirs").hash() }));
     }
 }
@@ -176,10 +178,10 @@ fn what_a_killed_write_left_is_removed_unless_it_is_somebodys_text() {
     let texts = format!("{}-{}", one.short(), two.short());
     left(&texts, "one");
     assert_eq!(run(ground.disk().list()).len(), 1);
-    write(&ground.root, &path("a.rs"), &file("two"), &file("three")).unwrap();
+    write(&ground.root, None, &path("a.rs"), &file("two"), &file("three")).unwrap();
     ground.check_files(&["a.rs"]);
     let kept = left(&texts, "saved in that moment");
-    let done = write(&ground.root, &path("a.rs"), &file("three"), &file("four"));
+    let done = write(&ground.root, None, &path("a.rs"), &file("three"), &file("four"));
     assert!(done.unwrap_err().to_string().contains(kept.to_str().unwrap()));
     assert_eq!(fs::read_to_string(ground.root.join("a.rs")).unwrap(), "three");
 }
@@ -229,7 +231,7 @@ fn a_file_with_two_names_keeps_both() {
     let ground = ground();
     let own = ground.put("a.rs", "old text");
     fs::hard_link(&own, ground.root.join("b.rs")).unwrap();
-    write(&ground.root, &path("a.rs"), &file("old text"), &file("new")).unwrap();
+    write(&ground.root, None, &path("a.rs"), &file("old text"), &file("new")).unwrap();
     assert_eq!(fs::read_to_string(ground.root.join("b.rs")).unwrap(), "new");
     assert_eq!(fs::metadata(&own).unwrap().nlink(), 2);
     let race = |own: &Path| fs::write(own, "theirs").unwrap();
@@ -238,7 +240,7 @@ fn a_file_with_two_names_keeps_both() {
         &path("a.rs"),
         &file("new"),
         &file("x"),
-        Circumstances { meanwhile: &|| race(&own), exchange: true },
+        Circumstances { records: None, meanwhile: &|| race(&own), exchange: true },
     );
     assert!(matches!(done, Err(WriteRefusal::Changed { .. })));
     assert_eq!(fs::read_to_string(&own).unwrap(), "theirs");
@@ -333,7 +335,7 @@ fn attributes_and_owner_survive() {
         std::os::unix::fs::chown(&own, Some(65534), Some(65534)).unwrap();
     }
     let before = fs::metadata(&own).unwrap();
-    write(&ground.root, &path("a.rs"), &file("old"), &file("new")).unwrap();
+    write(&ground.root, None, &path("a.rs"), &file("old"), &file("new")).unwrap();
     let after = fs::metadata(&own).unwrap();
     assert_eq!((after.uid(), after.gid(), after.mode()), (before.uid(), before.gid(), before.mode()));
     assert_ne!(after.ino(), before.ino());

@@ -10,6 +10,7 @@ mod support;
 
 mod agent;
 mod bytes;
+mod cut;
 mod edges;
 mod edit;
 mod editors;

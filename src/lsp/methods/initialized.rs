@@ -33,6 +33,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
     };
     let place = opened(&session, root).await;
     session.set_place(place.clone());
+    announce(&session, place.as_ref());
     session.commands().root(None);
     // They end with this task.
     let mut parts = JoinSet::new();
@@ -98,5 +99,13 @@ async fn keep(session: Arc<Session>, place: Arc<dyn Place>, begun: Instant) {
             tracing::warn!(%refusal, "no host was found");
             sleep(PAUSE).await;
         }
+        announce(&session, place.as_ref());
+    }
+}
+
+/// Says what the engine's start has found, where it started in this process.
+fn announce(session: &Session, place: &dyn Place) {
+    for said in place.urgent() {
+        complain(session, &said, "planwright doctor");
     }
 }
