@@ -22,7 +22,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
 use crate::ports::{Clock, Durability, StoreFault};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -64,6 +64,14 @@ impl Running {
         move |paths| {
             reads.changed(&paths);
             let _gone_engine_needs_nothing = inbox.send(Input::Changed(paths));
+        }
+    }
+
+    /// Tells that something changed which nobody can name; for the watcher.
+    pub fn overlooked(&self) -> impl Fn() + Send + Sync + 'static {
+        let inbox = self.inbox.clone();
+        move || {
+            let _gone_engine_needs_nothing = inbox.send(Input::Overlooked);
         }
     }
 }
@@ -229,6 +237,11 @@ impl Owner {
             }
             Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
             Input::Changed(paths) => self.changed(&paths).await,
+            Input::Overlooked => {
+                let changes = self.cases.values().flat_map(|case| case.changes.iter());
+                let paths: BTreeSet<WorkspacePath> = changes.map(|change| change.path.clone()).collect();
+                self.changed(&Vec::from_iter(paths)).await;
+            }
             Input::Saved(paths) => self.saved(&paths).await,
             Input::Tick => {
                 self.due = None;

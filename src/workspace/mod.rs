@@ -21,7 +21,7 @@ mod write;
 pub use binding::root_of;
 pub use buffers::Buffers;
 pub use disk::{Disk, LIMIT, OpenError};
-pub use watch::{Changes, watch};
+pub use watch::{Burst, Changes, watch};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
     reason = "a test may stop at the first surprise and says what it skips"
 )]
 
+use super::watch::watch_by;
 use super::write::{Circumstances, write, write_in};
 use super::*;
 use crate::domain::change::Entry;
@@ -521,10 +522,56 @@ fn a_change_is_reported_also_in_a_new_folder_and_not_in_an_ignored_one() {
         let wanted = [path("a.rs"), path("new/deep/b.rs")];
         while !wanted.iter().all(|path| seen.contains(path)) {
             let next = tokio::time::timeout(std::time::Duration::from_secs(20), changes.next()).await;
-            seen.extend(next.unwrap().unwrap());
+            seen.extend(next.unwrap().unwrap().paths);
         }
         assert!(!seen.contains(&path("target/o")), "{seen:?}");
     });
+}
+
+/// A change to this file is told of in time.
+#[track_caller]
+fn check_told(changes: &mut Changes, name: &str, change: impl Fn()) {
+    run(async {
+        let told = async {
+            loop {
+                change();
+                let next = tokio::time::timeout(std::time::Duration::from_secs(2), changes.next()).await;
+                if next.is_ok_and(|burst| burst.unwrap().paths.contains(&path(name))) {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), told).await.unwrap();
+    });
+}
+
+#[test]
+fn changes_are_found_where_the_system_has_no_watches_left() {
+    let ground = ground();
+    let own = ground.put("src/a.rs", "x");
+    let (_events, none) = std::sync::mpsc::channel();
+    let mut changes = watch_by(&ground.root, Err(notify::Error::generic("no watches are left")), none);
+    assert_eq!(changes.incomplete(), Some("no watches are left"));
+    let count = std::cell::Cell::new(0);
+    check_told(&mut changes, "src/a.rs", || {
+        count.set(count.get() + 1);
+        drop(ground.put("src/a.rs", &format!("y{}", count.get())));
+    });
+    check_told(&mut changes, "src/a.rs", || drop(fs::remove_file(&own)));
+    check_told(&mut changes, "new/b.rs", || drop(ground.put("new/b.rs", &format!("{:?}", std::time::Instant::now()))));
+}
+
+#[test]
+fn a_queue_that_ran_over_is_told_of() {
+    let ground = ground();
+    ground.put("a.rs", "x");
+    let (events, overrun) = std::sync::mpsc::channel();
+    let mut changes = watch_by(&ground.root, notify::recommended_watcher(|_| {}), overrun);
+    assert_eq!(changes.incomplete(), None);
+    let rescan = notify::Event::new(notify::EventKind::Other).set_flag(notify::event::Flag::Rescan);
+    events.send(Ok(rescan)).unwrap();
+    let burst = run(async { tokio::time::timeout(std::time::Duration::from_secs(20), changes.next()).await });
+    assert_eq!(burst.unwrap(), Some(Burst { more: true, ..Burst::default() }));
 }
 
 #[test]
