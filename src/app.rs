@@ -217,7 +217,9 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         tokio::task::spawn_blocking(move || watch(&root)).await.ok()
     };
     if let Some(why) = changes.as_ref().and_then(|changes| changes.incomplete()) {
-        remarks.push(format!("not every folder can be watched ({why}); files are read again when they are needed"));
+        remarks.push(format!(
+            "not every folder can be watched ({why}); changes are found by looking, a second or more later"
+        ));
     }
     let syntax = Arc::new(syntax);
     index(&syntax, &site.disk).await;
@@ -244,9 +246,10 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         remarks,
     };
     let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
+    site.urgent.lock().unwrap_or_else(PoisonError::into_inner).extend(running.urgent.iter().cloned());
     fresh.clone().follow_documents(site.documents.as_ref());
     if let Some(changes) = changes {
-        tokio::spawn(fresh.follow_disk(changes, running.changed()));
+        tokio::spawn(fresh.follow_disk(changes, running.changed(), running.overlooked()));
     }
     Ok(running)
 }

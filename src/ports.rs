@@ -220,6 +220,15 @@ impl LoosePage {
     }
 }
 
+/// What stands at the path of a write that its process did not live to see.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mended {
+    /// Now.
+    pub found: Result<ContentHash, ReadRefusal>,
+    /// What a person must hear: texts that were put back, or are kept beside.
+    pub said: Vec<String>,
+}
+
 /// The user's files below one root.
 pub trait Workspace: Send + Sync {
     /// The canonical root.
@@ -248,6 +257,16 @@ pub trait Workspace: Send + Sync {
         before: &'a Entry,
         after: &'a Entry,
     ) -> Fut<'a, Result<(), WriteRefusal>>;
+    /// Brings a killed write of these two to its end: what somebody saved in that moment is put back where it was, a
+    /// torn text is completed, what is nobody's is removed. Doing it again changes nothing.
+    fn mend<'a>(
+        &'a self,
+        path: &'a WorkspacePath,
+        _before: &'a ContentHash,
+        _after: &'a ContentHash,
+    ) -> Fut<'a, Mended> {
+        Box::pin(async move { Mended { found: self.read(path).await.map(|entry| entry.hash()), said: Vec::new() } })
+    }
     /// Writes a file of the task folder, `tasks/<id>/<name>` below `.planwright` (or below the state directory, where
     /// the workspace cannot be written). Returns its absolute path.
     fn write_page<'a>(

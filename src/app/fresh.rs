@@ -7,7 +7,7 @@ use crate::domain::change::Entry;
 use crate::domain::ids::WorkspacePath;
 use crate::ports::{DocumentEvent, Documents, Workspace};
 use crate::syntax::TreeSitter;
-use crate::workspace::Changes;
+use crate::workspace::{Burst, Changes};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,9 @@ use tokio::sync::mpsc;
 
 /// Typing is one report for each such time: a parse of the file is spared for each key.
 const QUIET: Duration = Duration::from_millis(100);
+
+/// So many files are parsed before anybody notices.
+const LONG: usize = 32;
 
 /// Keeps the index as the files and documents are. `files` shows documents laid over the disk.
 pub(super) struct Fresh {
@@ -37,11 +40,28 @@ impl Fresh {
         }
     }
 
-    /// Follows the disk; `tell` hears of each burst when the index has it.
-    pub(super) async fn follow_disk(self: Arc<Self>, mut changes: Changes, tell: impl Fn(Vec<WorkspacePath>)) {
-        while let Some(paths) = changes.next().await {
+    /// Follows the disk; `tell` hears of each burst when the index has it, of a long one before: what a checkout did to
+    /// hunks is not to wait until everything else is parsed. `tell_more` hears when something changed that has no name.
+    pub(super) async fn follow_disk(
+        self: Arc<Self>,
+        mut changes: Changes,
+        tell: impl Fn(Vec<WorkspacePath>),
+        tell_more: impl Fn(),
+    ) {
+        while let Some(Burst { mut paths, more }) = changes.next().await {
+            if more {
+                tell_more();
+                paths.extend(self.files.list().await.into_iter().map(|file| file.path));
+                paths.extend(self.syntax.index().table().files.keys().cloned());
+            }
+            let long = paths.len() > LONG;
+            if long {
+                tell(paths.iter().cloned().collect());
+            }
             self.update(&paths).await;
-            tell(paths.into_iter().collect());
+            if !long {
+                tell(paths.into_iter().collect());
+            }
         }
     }
 

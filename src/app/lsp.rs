@@ -14,7 +14,7 @@ use crate::lsp::{Ground, Workplace};
 use crate::ports::{Documents, Fut, SessionId, Workspace as _};
 use crate::workspace::{Buffers, root_of};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Serves the editor at the other end of standard input, to its end.
 pub(super) async fn run(environment: &Environment) -> Exit {
@@ -63,10 +63,11 @@ impl Ground for EditorGround {
             log_to(&site.state.folder().join("planwright.log"), &site.config.log.value);
             let root = site.disk.root().to_path_buf();
             let seat = Seat::editor(&client, self.documents.clone()).of(session);
+            let urgent = site.urgent.clone();
             let port = Joined::join(site, seat, self.hosted.clone()).await?.staying();
             let user = actor(&self.environment).user;
             let place: Arc<dyn Workplace> =
-                Arc::new(EditorPlace { root, port, user, resumes, hosted: self.hosted.clone() });
+                Arc::new(EditorPlace { root, port, user, resumes, hosted: self.hosted.clone(), urgent });
             Ok(place)
         })
     }
@@ -78,6 +79,7 @@ struct EditorPlace {
     user: String,
     resumes: bool,
     hosted: Hosted,
+    urgent: Arc<Mutex<Vec<String>>>,
 }
 
 impl Workplace for EditorPlace {
@@ -100,6 +102,10 @@ impl Workplace for EditorPlace {
     fn is_temporary(&self) -> bool {
         let temporary = std::env::temp_dir();
         self.root.starts_with(temporary.canonicalize().unwrap_or(temporary))
+    }
+
+    fn urgent(&self) -> Vec<String> {
+        std::mem::take(&mut *self.urgent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn close(&self) -> Fut<'_, ()> {

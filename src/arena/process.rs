@@ -110,6 +110,9 @@ mod table {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     use std::cell::OnceCell;
 
+    /// Milliseconds that a program which is being started may take.
+    const STARTING: u32 = 50;
+
     pub(super) struct Process {
         pub(super) pid: i32,
         pub(super) parent: i32,
@@ -121,15 +124,26 @@ mod table {
     impl Process {
         /// Whether the environment it was started with has `word` among the words of `name`.
         pub(super) fn carries(&self, name: &str, word: &str) -> bool {
-            let environ = self.environ.get_or_init(|| {
-                // Unreadable = another user's, so not ours.
-                std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()
-            });
+            let environ = self.environ.get_or_init(|| environment(self.pid));
             environ.split(|byte| *byte == 0).any(|row| {
                 let value = row.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
                 value.is_some_and(|value| value.split(|byte| *byte == b' ').any(|found| found == word.as_bytes()))
             })
         }
+    }
+
+    /// Whoever starts a program goes on before the system has laid out its environment: for a moment there is nothing
+    /// to be read. A thread of the kernel has no program.
+    fn environment(pid: i32) -> Vec<u8> {
+        for _ in 0..STARTING {
+            // Unreadable = another user's, so not ours.
+            let found = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            if !found.is_empty() || std::fs::read_link(format!("/proc/{pid}/exe")).is_err() {
+                return found;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Vec::new()
     }
 
     /// Every living process; those that only wait to be collected are none.

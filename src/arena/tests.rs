@@ -448,11 +448,18 @@ async fn endless_output_is_cut_and_killed() {
 
 #[tokio::test]
 async fn a_new_host_ends_what_a_killed_one_left() {
-    let mut orphan = std::process::Command::new("sleep").arg("60").env("PLANWRIGHT_HOST", "1:1 77:42").spawn().unwrap();
+    let start = || std::process::Command::new("sleep").arg("60").env("PLANWRIGHT_HOST", "1:1 77:42").spawn().unwrap();
+    let mut orphan = start();
     assert_eq!(end_leftovers("77:4"), 0);
     assert_eq!(end_leftovers(host_marker()), 0);
     assert_eq!(end_leftovers("77:42"), 1);
     assert!(!orphan.wait().unwrap().success());
+    // Also one that has hardly begun.
+    let mut orphan = start();
+    let ended = end_leftovers("77:42");
+    let _ended = orphan.kill();
+    orphan.wait().unwrap();
+    assert_eq!(ended, 1);
 }
 
 #[tokio::test]

@@ -5,9 +5,9 @@
 //! versions, which are the documents' own.
 
 use crate::domain::change::Entry;
-use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::task::facts::Binding;
-use crate::ports::{Document, Documents, Fut, Listed, LoosePage, ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{Document, Documents, Fut, Listed, LoosePage, Mended, ReadRefusal, Workspace, WriteRefusal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -132,6 +132,10 @@ impl Workspace for Buffered {
                 None => self.disk.write(path, before, after).await,
             }
         })
+    }
+
+    fn mend<'a>(&'a self, path: &'a WorkspacePath, before: &'a ContentHash, after: &'a ContentHash) -> Fut<'a, Mended> {
+        self.disk.mend(path, before, after)
     }
 
     fn write_page<'a>(

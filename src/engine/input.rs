@@ -86,6 +86,8 @@ pub enum Input {
     },
     /// Files of the workspace changed.
     Changed(Vec<WorkspacePath>),
+    /// More changed at once than anybody can name.
+    Overlooked,
     /// Somebody saved these in an editor.
     Saved(Vec<WorkspacePath>),
     /// Something is due.

@@ -22,7 +22,7 @@ use crate::domain::task::event::*;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::state::*;
 use crate::ports::{Clock, Durability, StoreFault};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -36,6 +36,8 @@ pub struct Running {
     clock: Arc<dyn Clock>,
     inbox: mpsc::UnboundedSender<Input>,
     owner: tokio::task::JoinHandle<()>,
+    /// What a person must hear of this start, whatever they asked for.
+    pub urgent: Vec<String>,
 }
 
 impl Running {
@@ -64,6 +66,14 @@ impl Running {
             let _gone_engine_needs_nothing = inbox.send(Input::Changed(paths));
         }
     }
+
+    /// Tells that something changed which nobody can name; for the watcher.
+    pub fn overlooked(&self) -> impl Fn() + Send + Sync + 'static {
+        let inbox = self.inbox.clone();
+        move || {
+            let _gone_engine_needs_nothing = inbox.send(Input::Overlooked);
+        }
+    }
 }
 
 /// The owner's state.
@@ -80,6 +90,8 @@ pub(super) struct Owner {
     due: Option<Time>,
     /// What a person should know of this start.
     remarks: Vec<String>,
+    /// Those of the remarks that do not wait until somebody asks for them.
+    urgent: Vec<String>,
     /// What open documents carry the spots of.
     pub(super) watched: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>>,
     /// Decisions that wait for the one that is being carried out.
@@ -110,6 +122,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         serial: 0,
         due: None,
         remarks: Vec::new(),
+        urgent: Vec::new(),
         watched: BTreeMap::new(),
         waiting: BTreeMap::new(),
     };
@@ -150,8 +163,9 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
     let (serial, shown) = watch::channel(first.serial);
     let keeper = tokio::spawn(pages::keep(reads.clone(), published.clone(), Shown { desk, serial }));
     let handle = EngineHandle::new(asked, seen, updates).with_reads(reads.clone()).after(published, shown);
+    let urgent = std::mem::take(&mut owner.urgent);
     let task = tokio::spawn(owner.run(inputs, asks));
-    Ok(Running { handle, reads, keeper, clock, inbox, owner: task })
+    Ok(Running { handle, reads, keeper, clock, inbox, owner: task, urgent })
 }
 
 impl Owner {
@@ -223,6 +237,11 @@ impl Owner {
             }
             Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
             Input::Changed(paths) => self.changed(&paths).await,
+            Input::Overlooked => {
+                let changes = self.cases.values().flat_map(|case| case.changes.iter());
+                let paths: BTreeSet<WorkspacePath> = changes.map(|change| change.path.clone()).collect();
+                self.changed(&Vec::from_iter(paths)).await;
+            }
             Input::Saved(paths) => self.saved(&paths).await,
             Input::Tick => {
                 self.due = None;
@@ -232,6 +251,13 @@ impl Owner {
             }
             Input::Stop(_) | Input::Line { .. } => {}
         }
+    }
+
+    /// A remark that whoever started this process is told at once.
+    pub(super) fn announce(&mut self, said: String) {
+        tracing::warn!(said, "a write that was cut short is at its end");
+        self.remarks.push(said.clone());
+        self.urgent.push(said);
     }
 
     /// A line for whoever watches.

@@ -1,4 +1,5 @@
-//! What a dead process left in flight: settled by kind, by a probe, or by a person (B4).
+//! What a dead process left in flight: settled by kind, by a probe, or by a person (B4). A write to a user's file is
+//! brought to its end first (`Workspace::mend`), then settled by its hashes; what was put back or kept is announced.
 //!
 //! Invariant: an effect that may have reached outside is never repeated without a probe's or a person's word. Absent:
 //! going on; that is the owner's `advance`, once somebody carries the task on.
@@ -9,7 +10,7 @@ use crate::domain::plan::Command;
 use crate::domain::task::event::*;
 use crate::domain::task::facts::Ended;
 use crate::domain::task::state::EffectRun;
-use crate::ports::{Durability, RunOrder, Stage, StoreFault};
+use crate::ports::{Durability, ReadRefusal, RunOrder, Stage, StoreFault};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +42,14 @@ pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreF
             Intent::Outside { probe: Some(_), .. } => {}
             Intent::Outside { command, probe: None, .. } => ask(owner, id, &effect, command).await?,
             Intent::Write { path, before, after, open } => {
-                let result = match settle_write(owner, path, before, after).await {
+                let found = if *open {
+                    owner.world.workspace.read(path).await.map(|entry| entry.hash())
+                } else {
+                    let mended = owner.world.disk.mend(path, before, after).await;
+                    mended.said.into_iter().for_each(|said| owner.announce(said));
+                    mended.found
+                };
+                let result = match settle_write(path, found, before, after) {
                     // The buffer went with its editor, or went on; its text is the user's, and says all there is.
                     Settlement::Failed { .. } if *open => Settlement::DidNotHappen {
                         by: format!("the editor's text of {path} is another now; its hunks show what stands there"),
@@ -105,8 +113,12 @@ async fn ask(owner: &mut Owner, id: &TaskId, effect: &EffectRun, command: &Comma
 }
 
 /// A write to a user's file is settled by its hashes.
-async fn settle_write(owner: &Owner, path: &WorkspacePath, before: &ContentHash, after: &ContentHash) -> Settlement {
-    let found = owner.world.workspace.read(path).await.map(|entry| entry.hash());
+fn settle_write(
+    path: &WorkspacePath,
+    found: Result<ContentHash, ReadRefusal>,
+    before: &ContentHash,
+    after: &ContentHash,
+) -> Settlement {
     match found {
         Ok(found) if &found == after => Settlement::Happened { by: format!("{path} holds what was to be written") },
         Ok(found) if &found == before => Settlement::DidNotHappen { by: format!("{path} is as it was") },

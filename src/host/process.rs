@@ -25,6 +25,10 @@ fn name_in<'a>(table: &'a str, id: &str) -> Option<&'a str> {
     })
 }
 
+/// Milliseconds that a program which is being started may take to have an environment.
+#[cfg(target_os = "linux")]
+const STARTING: u32 = 50;
+
 /// Where a process stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
@@ -77,9 +81,7 @@ pub(super) fn kill_children(holder: &Holder) -> usize {
     let mark = format!("{MARK}={}", holder.mark());
     let marked = |pid: u32| {
         // One that is older than the host was marked by an earlier process with the same pid.
-        started(pid) >= holder.started
-            && std::fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == mark.as_bytes()))
+        started(pid) >= holder.started && environment(pid).split(|byte| *byte == 0).any(|one| one == mark.as_bytes())
     };
     // A process that was killed a moment ago may still be listed in the next round.
     let mut killed = std::collections::BTreeSet::new();
@@ -96,6 +98,21 @@ pub(super) fn kill_children(holder: &Holder) -> usize {
         killed.extend(round);
     }
     killed.len()
+}
+
+/// What a process was started with. Whoever starts one goes on before the system has laid that out: for a moment there
+/// is nothing to be read, of a program all the same (a thread of the kernel has none, and a dead process neither).
+#[cfg(target_os = "linux")]
+fn environment(pid: u32) -> Vec<u8> {
+    for _ in 0..STARTING {
+        // Unreadable: another user's, so not ours.
+        let found = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if !found.is_empty() || std::fs::read_link(format!("/proc/{pid}/exe")).is_err() {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Vec::new()
 }
 
 /// Takes a handle to the process, then asks whether it is the right one, then kills it through the handle.
@@ -130,7 +147,22 @@ pub(super) fn kill_children(_holder: &Holder) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::name_in;
+    #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+    use super::*;
+
+    #[test]
+    fn a_child_is_found_while_it_is_being_started() {
+        // No process of this test run carries the mark of process 1.
+        let started = started(std::process::id());
+        let host = Holder { pid: 1, started, ..Holder::this(std::path::PathBuf::new(), "a host") };
+        for _ in 0..20 {
+            let mut child = std::process::Command::new("sleep").arg("100").env(MARK, host.mark()).spawn().unwrap();
+            let killed = kill_children(&host);
+            let _ended = child.kill();
+            child.wait().unwrap();
+            assert_eq!(killed, 1);
+        }
+    }
 
     #[test]
     fn a_user_is_known_by_number() {

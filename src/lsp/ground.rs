@@ -39,6 +39,10 @@ pub trait Workplace: Send + Sync {
     fn resumes(&self) -> bool;
     /// The root lies below the system's folder for temporary files; nothing goes on by itself there.
     fn is_temporary(&self) -> bool;
+    /// What the user must hear of the engine's start, each thing once.
+    fn urgent(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Lets the engine end in order, so that what is in flight is dropped and not cut.
     fn close(&self) -> Fut<'_, ()>;
 }

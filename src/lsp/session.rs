@@ -243,7 +243,7 @@ impl Session {
 
     /// The user gave a command or chose an action.
     pub fn acted(&self) {
-        self.acts.send_if_modified(|acts| !std::mem::replace(&mut acts.acted, true));
+        act(&self.acts);
     }
 
     /// What the user has done, as it changes.
@@ -270,20 +270,25 @@ impl Session {
         if typed {
             self.typed.fetch_add(1, Ordering::Relaxed);
         }
-        // The first act counts; after it nothing is read for the next.
-        if saved || (typed && !self.acts.borrow().acted && !self.is_of_another(id, &path)) {
+        if saved {
             self.acted();
+        } else if typed && !self.acts.borrow().acted && self.orders.load(Ordering::Acquire) == 0 {
+            // An edit of ours is none of the user's.
+            self.compare(id, &path);
         }
     }
 
-    /// The change is not the user's: an edit of ours is on its way, or the editor loaded what another program wrote.
-    fn is_of_another(&self, id: SessionId, path: &WorkspacePath) -> bool {
-        let on_disk = || {
-            let document = self.documents.of(id, path)?;
-            let file = self.root()?.join(path.as_str());
-            Some(std::fs::read(file).ok()? == document.text.as_bytes())
-        };
-        self.orders.load(Ordering::Acquire) > 0 || on_disk().unwrap_or(false)
+    /// A change counts as an act unless the editor loaded what another program wrote. The file is read beside the
+    /// handlers; after the first act nothing is read for the next.
+    fn compare(&self, id: SessionId, path: &WorkspacePath) {
+        let (Some(document), Some(root)) = (self.documents.of(id, path), self.root()) else { return self.acted() };
+        let (file, acts) = (root.join(path.as_str()), self.acts.clone());
+        tokio::task::spawn_blocking(move || {
+            let loaded = std::fs::read(file).is_ok_and(|bytes| bytes == document.text.as_bytes());
+            if !loaded {
+                act(&acts);
+            }
+        });
     }
 
     /// An order is being carried out here, as long as this value lives.
@@ -363,6 +368,10 @@ impl Session {
     fn lock_open(&self) -> MutexGuard<'_, OpenUris> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn act(acts: &watch::Sender<Acts>) {
+    acts.send_if_modified(|acts| !std::mem::replace(&mut acts.acted, true));
 }
 
 /// With its links followed, as far as it exists; the rest of it as written.

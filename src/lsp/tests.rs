@@ -349,6 +349,31 @@ async fn what_the_editor_loads_is_no_act_and_what_is_typed_is_one() {
     assert_eq!(port.acts(1).await.len(), 1);
 }
 
+#[tokio::test]
+async fn a_change_waits_for_no_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    // Whoever reads it waits until somebody writes.
+    let pipe = folder.path().join("a.txt");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let documents = Arc::new(crate::workspace::Buffers::default());
+    let ground = TestGround::with_port(folder.path(), documents, Arc::new(TestPort::default()));
+    let editor = Editor::start(Profile::neovim_0_11(), folder.path(), Arc::new(Shared(ground))).await;
+    editor.allow("window/logMessage");
+    editor.allow_views();
+    let (answered, waits) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        let late = waits.recv_timeout(Duration::from_secs(5)).is_err();
+        let _nothing_to_write = std::fs::File::options().write(true).open(pipe).unwrap();
+        late
+    });
+    editor.open("a.txt", "plaintext", "one\n");
+    editor.replace("a.txt", 0..3, "two");
+    editor.command(ACT, json!([])).await.unwrap();
+    let _too_late = answered.send(());
+    says_there_is_none(&editor).await;
+    assert!(!writer.join().unwrap(), "the disk was waited for");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_act_waits_until_the_session_has_lived() {
     let bench = Bench::new();

@@ -6,11 +6,12 @@
 use super::pages::Pages;
 use super::place::{failed, place, resolved};
 use super::temporary::is_temporary;
-use super::{binding, write};
+use super::torn::Records;
+use super::{binding, mend, write};
 use crate::domain::change::Entry;
-use crate::domain::ids::{PathProblem, TaskId, WorkspacePath};
+use crate::domain::ids::{ContentHash, PathProblem, TaskId, WorkspacePath};
 use crate::domain::task::facts::Binding;
-use crate::ports::{Fut, Listed, LoosePage, ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{Fut, Listed, LoosePage, Mended, ReadRefusal, Workspace, WriteRefusal};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,10 +149,19 @@ impl Workspace for Disk {
         after: &'a Entry,
     ) -> Fut<'a, Result<(), WriteRefusal>> {
         let (own, before, after) = (path.clone(), before.clone(), after.clone());
-        let work = self.blocking(move |root, _| write::write(root, &own, &before, &after));
+        let work =
+            self.blocking(move |root, pages| write::write(root, Some(Records(pages.state())), &own, &before, &after));
         Box::pin(
             async move { work.await.unwrap_or_else(|reason| Err(WriteRefusal::Failed { path: path.clone(), reason })) },
         )
+    }
+
+    fn mend<'a>(&'a self, path: &'a WorkspacePath, before: &'a ContentHash, after: &'a ContentHash) -> Fut<'a, Mended> {
+        let (own, texts) = (path.clone(), [before.clone(), after.clone()]);
+        let work = self.blocking(move |root, pages| mend::mend(root, Some(Records(pages.state())), &own, texts));
+        Box::pin(async move {
+            work.await.unwrap_or_else(|error| Mended { found: Err(failed(path, error)), said: Vec::new() })
+        })
     }
 
     fn write_page<'a>(

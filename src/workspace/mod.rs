@@ -10,16 +10,18 @@
 mod binding;
 mod buffers;
 mod disk;
+mod mend;
 mod pages;
 mod place;
 mod temporary;
+mod torn;
 mod watch;
 mod write;
 
 pub use binding::root_of;
 pub use buffers::Buffers;
 pub use disk::{Disk, LIMIT, OpenError};
-pub use watch::{Changes, watch};
+pub use watch::{Burst, Changes, watch};
 
 #[cfg(test)]
 mod tests;

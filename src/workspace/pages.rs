@@ -50,6 +50,11 @@ impl Pages {
         self.folder(self.aside.load(Ordering::Relaxed)).join("tasks").join(task.as_str()).join(name)
     }
 
+    /// Where it is kept what is not the workspace's.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
     pub fn label(&self) -> &WorkspacePath {
         &self.label
     }
@@ -83,7 +88,7 @@ impl Pages {
         match &found {
             Entry::File { text: old, mode } if **old == *expected => {
                 let after = Entry::File { text: text.into(), mode: *mode };
-                match write::write(&folder, &below, &found, &after) {
+                match write::write(&folder, None, &below, &found, &after) {
                     Err(WriteRefusal::Changed { found, .. }) => Err(WriteRefusal::Changed { path: label, found }),
                     done => done.map(|()| self.path(task, name)),
                 }
@@ -161,7 +166,7 @@ impl Pages {
         };
         let below = WorkspacePath::new(below).map_err(|problem| super::place::failed(label, problem))?;
         let Some(place) = place(&folder, &below)? else { return Ok(None) };
-        let entry = place.read(label, &place.name)?;
+        let entry = place.read_any(label, &place.name)?;
         Ok(Some((folder, below, entry)))
     }
 }

@@ -134,8 +134,17 @@ impl Place {
 
     /// Reads what stands under a name of this directory.
     pub fn read(&self, path: &WorkspacePath, name: &OsStr) -> Result<Entry, ReadRefusal> {
+        self.read_by(path, name, false)
+    }
+
+    /// The same, also where a NUL stands in it: in a page that is a fault to be shown, and no sign of a binary file.
+    pub fn read_any(&self, path: &WorkspacePath, name: &OsStr) -> Result<Entry, ReadRefusal> {
+        self.read_by(path, name, true)
+    }
+
+    fn read_by(&self, path: &WorkspacePath, name: &OsStr, nuls: bool) -> Result<Entry, ReadRefusal> {
         match self.open(name, OFlags::RDONLY) {
-            Ok(mut file) => read_file(path, &mut file),
+            Ok(mut file) => read_text(path, &mut file, nuls),
             Err(rustix::io::Errno::NOENT) => Ok(Entry::Absent),
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => Err(ReadRefusal::NotAFile(path.clone())),
             Err(error) => Err(failed(path, error)),
@@ -145,6 +154,11 @@ impl Place {
 
 /// Reads an open file whole, within the limits.
 pub(super) fn read_file(path: &WorkspacePath, file: &mut File) -> Result<Entry, ReadRefusal> {
+    read_text(path, file, false)
+}
+
+/// The same, NULs and all where the caller wants them.
+fn read_text(path: &WorkspacePath, file: &mut File, nuls: bool) -> Result<Entry, ReadRefusal> {
     let stat = rustix::fs::fstat(&*file).map_err(|error| failed(path, error))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(ReadRefusal::NotAFile(path.clone()));
@@ -159,7 +173,7 @@ pub(super) fn read_file(path: &WorkspacePath, file: &mut File) -> Result<Entry, 
     if u64::try_from(bytes.len()).is_ok_and(|len| len > LIMIT) {
         return Err(too_large(LIMIT + 1));
     }
-    if bytes.iter().take(SNIFFED).any(|byte| *byte == 0) {
+    if !nuls && bytes.iter().take(SNIFFED).any(|byte| *byte == 0) {
         return Err(ReadRefusal::Binary(path.clone()));
     }
     let text = String::from_utf8(bytes).map_err(|_| ReadRefusal::NotUtf8(path.clone()))?;

@@ -1,11 +1,11 @@
 //! The temporary files of a write: their names, their making, and what a killed write has left.
 //!
 //! A kill can leave a temporary file behind. Its name says whether it was finished and what two texts it may hold, so
-//! the next write to the path removes it, or, if it holds a text that somebody saved in that moment, keeps it and says
-//! where it is.
+//! the next start (`mend`) or the next write to the path removes it, or, if it holds a text that somebody saved in that
+//! moment, puts it back or keeps it and says where it is.
 //!
-//! **Invariant:** a text that stands nowhere else is never removed. Absent: leftovers of paths that are not written
-//! again; they are hidden from lists and reports.
+//! **Invariant:** a text that stands nowhere else is never removed. Absent: looking for leftovers anywhere but beside
+//! the path of a write; they are hidden from lists and reports.
 
 use super::write::Job;
 use crate::domain::ids::ContentHash;
@@ -25,6 +25,32 @@ const UNFINISHED: &str = "new";
 pub(super) fn is_temporary(name: &str) -> bool {
     let random = name.rsplit('-').next().unwrap_or("");
     name.starts_with('.') && name.contains(TEMPORARY) && random.len() == 16
+}
+
+/// What a temporary file that was left may hold, by its name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// A text that was not whole yet.
+    Unfinished,
+    /// One of these two, by their short hashes; else a text that somebody saved in that moment.
+    One([String; 2]),
+}
+
+impl Left {
+    /// From what follows the file's own part of the name; nothing where we give no such name.
+    fn of(label: &str) -> Option<Self> {
+        let (texts, random) = label.rsplit_once('-')?;
+        let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if random.len() != 16 || !hexadecimal(random) {
+            return None;
+        }
+        if texts == UNFINISHED {
+            return Some(Left::Unfinished);
+        }
+        let (before, after) = texts.split_once('-')?;
+        let both = !before.is_empty() && !after.is_empty() && hexadecimal(before) && hexadecimal(after);
+        both.then(|| Left::One([before.to_owned(), after.to_owned()]))
+    }
 }
 
 impl Job<'_> {
@@ -48,18 +74,29 @@ impl Job<'_> {
         OsString::from(format!("{}{texts}-{random:016x}", self.prefix()))
     }
 
-    /// Removes what killed writes to this path have left, unless it is a text that nobody else has.
-    pub(super) fn sweep(&self) -> Result<(), WriteRefusal> {
+    /// What killed writes to this path have left beside it.
+    pub(super) fn leftovers(&self) -> Vec<(OsString, Left)> {
         let prefix = self.prefix();
         // a folder that cannot be listed can still be written
         let entries = std::fs::read_dir(&self.spot.dir_path).into_iter().flatten().filter_map(Result::ok);
-        for name in entries.map(|entry| entry.file_name()) {
-            let Some(label) = name.to_str().and_then(|name| name.strip_prefix(&prefix)) else { continue };
-            let ours = label.starts_with(UNFINISHED)
-                || self.spot.read(self.path, &name).is_ok_and(|entry| {
+        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
+        let names = files.map(|entry| entry.file_name());
+        names
+            .filter_map(|name| Some((Left::of(name.to_str()?.strip_prefix(&prefix)?)?, name)))
+            .map(|(l, n)| (n, l))
+            .collect()
+    }
+
+    /// Removes what killed writes to this path have left, unless it is a text that nobody else has.
+    pub(super) fn sweep(&self) -> Result<(), WriteRefusal> {
+        for (name, left) in self.leftovers() {
+            let ours = match &left {
+                Left::Unfinished => true,
+                Left::One(texts) => self.spot.read(self.path, &name).is_ok_and(|entry| {
                     let hash = entry.hash();
-                    label.split('-').take(2).any(|text| text == hash.short())
-                });
+                    texts.iter().any(|text| text == hash.short())
+                }),
+            };
             if !ours {
                 let kept = self.spot.dir_path.join(&name);
                 let message = "a text saved while an earlier write was killed is kept as";

@@ -5,6 +5,7 @@
     reason = "a test may stop at the first surprise and says what it skips"
 )]
 
+use super::watch::watch_by;
 use super::write::{Circumstances, write, write_in};
 use super::*;
 use crate::domain::change::Entry;
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
+
+mod mend;
 
 struct Ground {
     _dir: TempDir,
@@ -110,7 +113,7 @@ fn check_race_on(exchange: bool, before: &Entry, after: &Entry, meanwhile: &dyn 
         &path("a.rs"),
         before,
         after,
-        Circumstances { meanwhile: &|| meanwhile(&own), exchange },
+        Circumstances { records: None, meanwhile: &|| meanwhile(&own), exchange },
     );
     assert!(matches!(done, Err(WriteRefusal::Changed { .. })), "{done:?}");
     assert_eq!(fs::read_to_string(&own).ok().as_deref(), left);
@@ -130,7 +133,7 @@ fn save_by_rename(own: &Path) {
 #[test]
 fn a_file_system_without_exchange_is_written_too() {
     let ground = ground();
-    let around = Circumstances { meanwhile: &|| {}, exchange: false };
+    let around = Circumstances { records: None, meanwhile: &|| {}, exchange: false };
     let mut before = Entry::Absent;
     for after in [file("one"), file("two"), Entry::Absent] {
         write_in(&ground.root, &path("a.rs"), &before, &after, around).unwrap();
@@ -161,7 +164,7 @@ fn what_somebody_saves_in_between_stays() {
     let stale = ground();
     stale.put("a.rs", "theirs");
     for after in [&new, &Entry::Absent, &file("old")] {
-        let done = write(&stale.root, &path("a.rs"), &old, after);
+        let done = write(&stale.root, None, &path("a.rs"), &old, after);
         assert_eq!(done, Err(WriteRefusal::Changed { path: path("a.rs"), found: file("theirs").hash() }));
     }
 }
@@ -176,10 +179,10 @@ fn what_a_killed_write_left_is_removed_unless_it_is_somebodys_text() {
     let texts = format!("{}-{}", one.short(), two.short());
     left(&texts, "one");
     assert_eq!(run(ground.disk().list()).len(), 1);
-    write(&ground.root, &path("a.rs"), &file("two"), &file("three")).unwrap();
+    write(&ground.root, None, &path("a.rs"), &file("two"), &file("three")).unwrap();
     ground.check_files(&["a.rs"]);
     let kept = left(&texts, "saved in that moment");
-    let done = write(&ground.root, &path("a.rs"), &file("three"), &file("four"));
+    let done = write(&ground.root, None, &path("a.rs"), &file("three"), &file("four"));
     assert!(done.unwrap_err().to_string().contains(kept.to_str().unwrap()));
     assert_eq!(fs::read_to_string(ground.root.join("a.rs")).unwrap(), "three");
 }
@@ -229,7 +232,7 @@ fn a_file_with_two_names_keeps_both() {
     let ground = ground();
     let own = ground.put("a.rs", "old text");
     fs::hard_link(&own, ground.root.join("b.rs")).unwrap();
-    write(&ground.root, &path("a.rs"), &file("old text"), &file("new")).unwrap();
+    write(&ground.root, None, &path("a.rs"), &file("old text"), &file("new")).unwrap();
     assert_eq!(fs::read_to_string(ground.root.join("b.rs")).unwrap(), "new");
     assert_eq!(fs::metadata(&own).unwrap().nlink(), 2);
     let race = |own: &Path| fs::write(own, "theirs").unwrap();
@@ -238,7 +241,7 @@ fn a_file_with_two_names_keeps_both() {
         &path("a.rs"),
         &file("new"),
         &file("x"),
-        Circumstances { meanwhile: &|| race(&own), exchange: true },
+        Circumstances { records: None, meanwhile: &|| race(&own), exchange: true },
     );
     assert!(matches!(done, Err(WriteRefusal::Changed { .. })));
     assert_eq!(fs::read_to_string(&own).unwrap(), "theirs");
@@ -333,7 +336,7 @@ fn attributes_and_owner_survive() {
         std::os::unix::fs::chown(&own, Some(65534), Some(65534)).unwrap();
     }
     let before = fs::metadata(&own).unwrap();
-    write(&ground.root, &path("a.rs"), &file("old"), &file("new")).unwrap();
+    write(&ground.root, None, &path("a.rs"), &file("old"), &file("new")).unwrap();
     let after = fs::metadata(&own).unwrap();
     assert_eq!((after.uid(), after.gid(), after.mode()), (before.uid(), before.gid(), before.mode()));
     assert_ne!(after.ino(), before.ino());
@@ -519,10 +522,56 @@ fn a_change_is_reported_also_in_a_new_folder_and_not_in_an_ignored_one() {
         let wanted = [path("a.rs"), path("new/deep/b.rs")];
         while !wanted.iter().all(|path| seen.contains(path)) {
             let next = tokio::time::timeout(std::time::Duration::from_secs(20), changes.next()).await;
-            seen.extend(next.unwrap().unwrap());
+            seen.extend(next.unwrap().unwrap().paths);
         }
         assert!(!seen.contains(&path("target/o")), "{seen:?}");
     });
+}
+
+/// A change to this file is told of in time.
+#[track_caller]
+fn check_told(changes: &mut Changes, name: &str, change: impl Fn()) {
+    run(async {
+        let told = async {
+            loop {
+                change();
+                let next = tokio::time::timeout(std::time::Duration::from_secs(2), changes.next()).await;
+                if next.is_ok_and(|burst| burst.unwrap().paths.contains(&path(name))) {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), told).await.unwrap();
+    });
+}
+
+#[test]
+fn changes_are_found_where_the_system_has_no_watches_left() {
+    let ground = ground();
+    let own = ground.put("src/a.rs", "x");
+    let (_events, none) = std::sync::mpsc::channel();
+    let mut changes = watch_by(&ground.root, Err(notify::Error::generic("no watches are left")), none);
+    assert_eq!(changes.incomplete(), Some("no watches are left"));
+    let count = std::cell::Cell::new(0);
+    check_told(&mut changes, "src/a.rs", || {
+        count.set(count.get() + 1);
+        drop(ground.put("src/a.rs", &format!("y{}", count.get())));
+    });
+    check_told(&mut changes, "src/a.rs", || drop(fs::remove_file(&own)));
+    check_told(&mut changes, "new/b.rs", || drop(ground.put("new/b.rs", &format!("{:?}", std::time::Instant::now()))));
+}
+
+#[test]
+fn a_queue_that_ran_over_is_told_of() {
+    let ground = ground();
+    ground.put("a.rs", "x");
+    let (events, overrun) = std::sync::mpsc::channel();
+    let mut changes = watch_by(&ground.root, notify::recommended_watcher(|_| {}), overrun);
+    assert_eq!(changes.incomplete(), None);
+    let rescan = notify::Event::new(notify::EventKind::Other).set_flag(notify::event::Flag::Rescan);
+    events.send(Ok(rescan)).unwrap();
+    let burst = run(async { tokio::time::timeout(std::time::Duration::from_secs(20), changes.next()).await });
+    assert_eq!(burst.unwrap(), Some(Burst { more: true, ..Burst::default() }));
 }
 
 #[test]

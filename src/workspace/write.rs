@@ -9,10 +9,11 @@
 //! file that is then removed. No call can close that gap.
 //!
 //! In place, without an exchange, are written: a file with several hard links, and a file whose owner we cannot give
-//! to another one; an exchange would cut the links or change the owner. A kill in the middle leaves a torn file; the
-//! caller has journaled both texts. Absent: journaling, and asking.
+//! to another one; an exchange would cut the links or change the owner. A kill in the middle leaves a torn file; both
+//! texts are kept before (`torn`), and the next start completes it (`mend`). Absent: journaling, and asking.
 
 use super::place::{Place, failed, inside_as_far_as_it_goes, place, read_file, unprotected};
+use super::torn::Records;
 use crate::domain::change::Entry;
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::ports::{ReadRefusal, WriteRefusal};
@@ -24,17 +25,32 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Replaces `before` by `after` at a path of the root.
-pub(super) fn write(root: &Path, path: &WorkspacePath, before: &Entry, after: &Entry) -> Result<(), WriteRefusal> {
-    write_in(root, path, before, after, Circumstances { meanwhile: &|| {}, exchange: true })
+pub(super) fn write(
+    root: &Path,
+    records: Option<Records<'_>>,
+    path: &WorkspacePath,
+    before: &Entry,
+    after: &Entry,
+) -> Result<(), WriteRefusal> {
+    write_in(root, path, before, after, Circumstances { records, ..Circumstances::real() })
 }
 
-/// What a test makes of the world around a write.
+/// The world around a write, and what a test makes of it.
 #[derive(Clone, Copy)]
 pub(super) struct Circumstances<'a> {
+    /// Where both texts of a write in place are kept until it is done.
+    pub records: Option<Records<'a>>,
     /// What somebody else does between a look and the act that follows it.
     pub meanwhile: &'a dyn Fn(),
     /// Whether the file system can exchange two names and refuse to replace one.
     pub exchange: bool,
+}
+
+impl Circumstances<'_> {
+    /// Those of a user.
+    pub fn real() -> Self {
+        Circumstances { records: None, meanwhile: &|| {}, exchange: true }
+    }
 }
 
 /// The same under given circumstances.
@@ -48,10 +64,8 @@ pub(super) fn write_in(
     if path.as_str().split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err(refused(path, "git's own files are never written"));
     }
-    // a link that is to go away is removed itself; its target is another path
     let removing = matches!(after, Entry::Absent);
-    let found = if removing { place_of_link(root, path) } else { place(root, path) };
-    let spot = match found.map_err(WriteRefusal::Unreadable)? {
+    let spot = match place_for(root, path, removing).map_err(WriteRefusal::Unreadable)? {
         Some(spot) => spot,
         None => match (before, after) {
             (Entry::Absent, Entry::Absent) => return Ok(()),
@@ -89,6 +103,11 @@ fn changed(path: &WorkspacePath, found: &Entry) -> WriteRefusal {
     WriteRefusal::Changed { path: path.clone(), found: found.hash() }
 }
 
+/// The place of a write. A link that is to go away is removed itself; its target is another path.
+pub(super) fn place_for(root: &Path, path: &WorkspacePath, removing: bool) -> Result<Option<Place>, ReadRefusal> {
+    if removing { place_of_link(root, path) } else { place(root, path) }
+}
+
 fn place_of_link(root: &Path, path: &WorkspacePath) -> Result<Option<Place>, ReadRefusal> {
     let full = root.join(path.as_str());
     let outside = || ReadRefusal::Outside(path.clone());
@@ -114,12 +133,12 @@ fn make_parents(root: &Path, path: &WorkspacePath) -> Result<(), WriteRefusal> {
 
 /// One write under way.
 pub(super) struct Job<'a> {
-    root: &'a Path,
+    pub(super) root: &'a Path,
     pub(super) path: &'a WorkspacePath,
     pub(super) spot: Place,
     /// Of the entries before and after.
     pub(super) texts: [ContentHash; 2],
-    around: Circumstances<'a>,
+    pub(super) around: Circumstances<'a>,
 }
 
 impl Job<'_> {
@@ -138,7 +157,7 @@ impl Job<'_> {
         read.map_err(WriteRefusal::Unreadable)
     }
 
-    fn read_through(&self, name: &OsStr) -> Result<Entry, ReadRefusal> {
+    pub(super) fn read_through(&self, name: &OsStr) -> Result<Entry, ReadRefusal> {
         let link = self.spot.stat(name).is_ok_and(|stat| {
             stat.is_some_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Symlink)
         });
@@ -159,7 +178,7 @@ impl Job<'_> {
         let _ = rustix::fs::unlinkat(&self.spot.dir, name, AtFlags::empty());
     }
 
-    fn sync_dir(&self) -> Result<(), WriteRefusal> {
+    pub(super) fn sync_dir(&self) -> Result<(), WriteRefusal> {
         match rustix::fs::fsync(&self.spot.dir) {
             // file systems without it (FUSE, some network ones) say so
             Ok(()) | Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
@@ -307,24 +326,45 @@ impl Job<'_> {
         (self.around.meanwhile)();
         let mut file = self.spot.open(&self.spot.name, OFlags::RDWR).map_err(|error| self.fail(error))?;
         let found = read_file(self.path, &mut file).map_err(WriteRefusal::Unreadable)?;
-        if found.hash() != before.hash() {
+        let (true, Entry::File { mode: was, .. }) = (found.hash() == before.hash(), &found) else {
             return Err(self.changed(&found));
-        }
-        let mut put = |text: &str| -> std::io::Result<()> {
-            file.seek(SeekFrom::Start(0))?;
-            file.write_all(text.as_bytes())?;
-            file.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
-            file.sync_all()
         };
-        if let Err(error) = put(text) {
+        let after = Entry::File { text: text.into(), mode: mode.unwrap_or(*was) };
+        if let Some(records) = self.around.records {
+            let stat = rustix::fs::fstat(&file).map_err(|error| self.fail(error))?;
+            records.keep(self.path, &stat, &found, &after).map_err(|error| self.fail(error))?;
+        }
+        let torn = match put(&mut file, text) {
+            Ok(()) => None,
             // the old text has its room still, for nothing was cut off before the new one was written whole
-            return Err(match put(found.text()) {
+            Err(error) => Some(match put(&mut file, found.text()) {
                 Ok(()) => self.fail(error),
                 Err(again) => self.fail(format!("{error}; its text could not be put back: {again}")),
-            });
+            }),
+        };
+        let done = torn.map_or_else(|| self.set_mode(mode), Err);
+        if let Some(records) = self.around.records {
+            records.forget(self.path, &self.texts);
         }
-        self.set_mode(mode)
+        done
     }
+
+    /// Writes a file as it is to stand, into the file itself.
+    pub(super) fn put_in_place(&self, after: &Entry) -> Result<(), WriteRefusal> {
+        let Entry::File { text, mode } = after else { return Ok(()) };
+        let mut file = self.spot.open(&self.spot.name, OFlags::RDWR).map_err(|error| self.fail(error))?;
+        put(&mut file, text).map_err(|error| self.fail(error))?;
+        let stat = rustix::fs::fstat(&file).map_err(|error| self.fail(error))?;
+        self.set_mode((stat.st_mode & 0o7777 != *mode).then_some(*mode))
+    }
+}
+
+/// Nothing is cut off before the new text stands there whole.
+fn put(file: &mut File, text: &str) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(text.as_bytes())?;
+    file.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
+    file.sync_all()
 }
 
 fn unsupported(error: Errno) -> bool {

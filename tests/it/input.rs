@@ -261,11 +261,19 @@ fn a_mangled_plan_stops_new_steps_and_a_deleted_one_is_written_again() {
 
 #[test]
 fn what_a_plan_hides_keeps_it_from_approval_and_from_the_terminal() {
-    let hidden = [("\u{1b}[2J", "U+001B"), ("\u{202e}", "U+202E"), ("\u{200b}", "U+200B"), ("\u{7}", "U+0007")];
+    let hidden = [
+        ("\u{1b}[2J", "U+001B"),
+        ("\u{202e}", "U+202E"),
+        ("\u{200b}", "U+200B"),
+        ("\u{7}", "U+0007"),
+        ("\0", "U+0000"),
+    ];
     for (text, number) in hidden {
         let project = project();
         let plan = PLAN.replace("# Rename total\n", &format!("# Rename {text} total\n\nA goal{text}.\n"));
-        let said = project.run(&["plan", &format!("x{text}y"), "--document", &given(&project, &plan)]).exits(3);
+        // No argument holds a NUL.
+        let goal = format!("x{}y", text.trim_matches('\0'));
+        let said = project.run(&["plan", &goal, "--document", &given(&project, &plan)]).exits(3);
         harmless(&said);
         said.says(&["hidden-character", number]);
         for arguments in [["approve", "--yes"].as_slice(), &["show"], &["tasks"], &["status"], &["timeline"]] {

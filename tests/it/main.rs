@@ -11,6 +11,7 @@ mod support;
 mod agent;
 mod bytes;
 mod connect;
+mod cut;
 mod edges;
 mod edit;
 mod editors;

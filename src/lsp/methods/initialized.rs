@@ -37,6 +37,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
     leave_alone(&session, folders(&session).into_iter());
     let place = opened(&session, root).await;
     session.set_place(place.clone());
+    announce(&session, place.as_ref());
     session.commands().root(None);
     commands::left_over(&session, place.as_ref()).await;
     // They end with this task.
@@ -110,5 +111,13 @@ async fn keep(session: Arc<Session>, place: Arc<dyn Workplace>, begun: Instant) 
             tracing::warn!(%refusal, "no host was found");
             sleep(PAUSE).await;
         }
+        announce(&session, place.as_ref());
+    }
+}
+
+/// Says what the engine's start has found, where it started in this process.
+fn announce(session: &Session, place: &dyn Workplace) {
+    for said in place.urgent() {
+        complain(session, &said, "planwright doctor");
     }
 }

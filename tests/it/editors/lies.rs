@@ -3,7 +3,7 @@
 use super::*;
 use planwright::testing::editor::{Edits, Tells};
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Five numbers, far enough apart for a hunk each.
 const TEXT: &str = "//! Numbers.
@@ -173,6 +173,9 @@ async fn row(work: &Modelled, row: usize, quirk: Quirk, editor: Profile) -> Stri
         Branches => {
             seat.close(&path);
             work.git(&["checkout", "-q", "other"]);
+            let checked_out = Instant::now();
+            seat.until("it is touched", || (state() == "touched").then_some(())).await;
+            assert!(checked_out.elapsed() < NOTICED, "shown after {:?}", checked_out.elapsed());
             // What is decided there is compared with what stands there.
             accept(first).answer().await.unwrap();
             let refused = told(&seat, &path, roomy).await;
