@@ -196,7 +196,7 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
     ## h3333333 src/net.rs:4
 
     - step `policy`: Add RetryPolicy
-    - **accepted in the buffer** by anna (terminal); save the file
+    - **accepted, not saved** by anna (terminal); save the file
     - `cargo check` passes with it
 
     ```diff

@@ -15,6 +15,7 @@ mod align;
 mod carry;
 mod edit;
 mod exact;
+pub mod settle;
 pub mod spot;
 pub mod spots;
 

@@ -10,6 +10,7 @@ mod enforcing;
 mod patching;
 mod placing;
 pub(crate) mod samples;
+mod settling;
 
 use super::*;
 use crate::domain::ids::{HunkId, StepId, WorkspacePath};

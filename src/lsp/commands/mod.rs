@@ -58,7 +58,7 @@ pub(super) struct Order {
 enum What {
     /// A command, as the client wrote it.
     Command { id: String, arguments: Vec<Value> },
-    /// A goal page was saved.
+    /// A page with words was saved.
     Page(Asked),
 }
 
@@ -68,26 +68,26 @@ pub fn run(session: &Arc<Session>, id: &str, arguments: &[Value]) {
     take(session, What::Command { id: id.to_owned(), arguments: arguments.to_vec() });
 }
 
-/// The goal page was saved.
+/// A page with words was saved.
 pub fn saved(session: &Arc<Session>, path: &WorkspacePath) {
-    if !is_goal_page(path) {
+    if !is_words_page(path) {
         return;
     }
     let Some(document) = session.id().and_then(|id| session.documents().of(id, path)) else { return };
-    let Some(asked) = paper::read(&document.text) else { return };
+    let Some(asked) = paper::read(&document.text).filter(|asked| asked.wanted.page() == path.as_str()) else { return };
     session.acted();
     // Here, so that of two that are saved at once one is acted on.
-    if session.commands().lock().asked.insert(asked.hash()) {
+    if session.commands().lock().asked.insert(asked.key()) {
         take(session, What::Page(asked));
     }
 }
 
-/// Where a goal is written.
-pub fn is_goal_page(path: &WorkspacePath) -> bool {
-    path.as_str() == paper::PAGE
+/// Where a goal is written, or other words that a command asks for.
+pub fn is_words_page(path: &WorkspacePath) -> bool {
+    path.as_str() == paper::PAGE || path.as_str() == paper::WORDS
 }
 
-/// A goal page as we wrote it holds none.
+/// A page as we wrote it holds none.
 pub fn holds_words(page: &str) -> bool {
     paper::read(page).is_some()
 }
@@ -154,7 +154,10 @@ async fn carried_out(session: &Arc<Session>, root: Arc<dyn Place>, order: &Order
         What::Command { id, arguments } => understood(session, id, arguments)?,
         What::Page(asked) => {
             if let Some(task) = session.commands().sent(asked, &session.desk()) {
-                session.client().log(format!("planwright: this goal is task {task}; planwright.plan begins another"));
+                session.client().log(match asked.wanted.page() {
+                    paper::PAGE => format!("planwright: this goal is task {task}; planwright.plan begins another"),
+                    page => format!("planwright: {page} is done already, at task {task}"),
+                });
                 return Ok(());
             }
             carry::of_page(asked.clone())
@@ -168,7 +171,7 @@ impl Order {
     /// Nothing came of it: a page that is saved again is tried again.
     fn forget(&self, session: &Session) {
         if let What::Page(asked) = &self.what {
-            session.commands().lock().asked.remove(&asked.hash());
+            session.commands().lock().asked.remove(&asked.key());
         }
     }
 }

@@ -1,17 +1,22 @@
-//! `.planwright/goal.md`: where a goal is written by whoever has no other place to write it.
+//! `.planwright/goal.md` and `.planwright/words.md`: where a goal, a reason, an instruction is written by whoever has no
+//! other place to write it.
 //!
-//! Invariant: reading it never fails; a page without words asks for nothing. The same page saved again asks for nothing
+//! Invariant: reading one never fails; a page without words asks for nothing, nor does one whose head does not say whose
+//! words they are. The same page saved again asks for nothing
 //! new. A file is written only below the root's own `.planwright`, and no link is followed there. Absent: what becomes
-//! of the goal.
+//! of the words.
 
 use super::errand::Wanted;
-use crate::domain::ids::{ContentHash, HunkId, WorkspacePath};
+use crate::domain::ids::{ContentHash, HunkId, StepId, TaskId, WorkspacePath};
 use crate::domain::task::action::Place;
 use std::io::{Read, Result, Write};
 use std::path::{Path, PathBuf};
 
-/// Below the root.
+/// Where goals are written, below the root.
 pub const PAGE: &str = ".planwright/goal.md";
+
+/// Where all other words are.
+pub const WORDS: &str = ".planwright/words.md";
 
 /// Bytes that are read of a page; words of a person are found in the first of them.
 const READ: u64 = 1 << 20;
@@ -32,20 +37,53 @@ pub struct Asked {
 
 impl Asked {
     /// The same for the same page, however it is spaced.
-    pub fn hash(&self) -> ContentHash {
+    pub fn key(&self) -> (&'static str, ContentHash) {
+        (self.wanted.page(), self.hash())
+    }
+
+    fn hash(&self) -> ContentHash {
         ContentHash::of(format!("{:?}\0{:?}\0{}", self.wanted, self.place, self.words))
     }
 }
 
+impl Wanted {
+    /// Where words for it are written, below the root.
+    pub fn page(&self) -> &'static str {
+        match self {
+            Wanted::Plan | Wanted::Change | Wanted::Ask => PAGE,
+            Wanted::Reject { .. } | Wanted::Say { .. } => WORDS,
+        }
+    }
+}
+
 /// An empty page.
-pub fn blank(wanted: Wanted, place: Option<&Place>) -> String {
-    let (word, help) = match wanted {
-        Wanted::Plan => ("plan", "Write below what you want, then save: it becomes a task and is planned."),
-        Wanted::Change => ("change", "Write below what to change there, then save: it is done at once, as one step."),
-        Wanted::Ask => ("ask", "Write your question below, then save: the code is read, and nothing changes."),
+pub fn blank(wanted: &Wanted, place: Option<&Place>) -> String {
+    let (head, help) = match wanted {
+        Wanted::Plan => {
+            ("plan".to_owned(), "Write below what you want, then save: it becomes a task and is planned.".to_owned())
+        }
+        Wanted::Change => (
+            "change".to_owned(),
+            "Write below what to change there, then save: it is done at once, as one step.".to_owned(),
+        ),
+        Wanted::Ask => (
+            "ask".to_owned(),
+            "Write your question below, then save: the code is read, and nothing changes.".to_owned(),
+        ),
+        Wanted::Reject { task, hunk } => (
+            format!("reject\ntask: {task}\nhunk: {hunk}"),
+            format!("Write below why, then save: {hunk} is rejected, and the reason reaches the next request."),
+        ),
+        Wanted::Say { task, step } => {
+            let step = step.as_ref().map(|step| format!("\nstep: {step}")).unwrap_or_default();
+            (
+                format!("say\ntask: {task}{step}"),
+                "Write below what to mind, then save: it reaches the next request.".to_owned(),
+            )
+        }
     };
     let at = place.map_or_else(String::new, |place| format!("at: {}\n", written(place)));
-    format!("do: {word}\n{at}\n<!-- {help} -->\n\n")
+    format!("do: {head}\n{at}\n<!-- {help} -->\n\n")
 }
 
 fn written(place: &Place) -> String {
@@ -56,35 +94,67 @@ fn written(place: &Place) -> String {
     }
 }
 
+/// What the head of a page says.
+#[derive(Default)]
+struct Head<'a> {
+    what: Option<&'a str>,
+    place: Option<Place>,
+    task: Option<TaskId>,
+    hunk: Option<HunkId>,
+    step: Option<StepId>,
+}
+
+impl<'a> Head<'a> {
+    /// A line of it; false for one that says nothing that a head says.
+    fn take(&mut self, line: &'a str) -> bool {
+        let Some((name, value)) = line.split_once(':') else { return false };
+        let value = value.trim();
+        // Only where they mean something: a goal may begin with any word.
+        let is_of_task = matches!(self.what, Some("reject" | "say"));
+        match name {
+            "do" if matches!(value, "plan" | "change" | "ask" | "reject" | "say") => self.what = Some(value),
+            "at" if read_place(value).is_some() => self.place = read_place(value),
+            "task" if is_of_task && TaskId::read(value).is_some() => self.task = TaskId::read(value),
+            "hunk" if is_of_task && HunkId::read(value).is_some() => self.hunk = HunkId::read(value),
+            "step" if is_of_task && !value.is_empty() => self.step = Some(StepId::new(value)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// What words under it are for.
+    fn wanted(self) -> Option<(Wanted, Option<Place>)> {
+        let wanted = match self.what {
+            None | Some("plan") => Wanted::Plan,
+            Some("change") => Wanted::Change,
+            Some("ask") => Wanted::Ask,
+            Some("reject") => Wanted::Reject { task: self.task?, hunk: self.hunk? },
+            Some(_) => Wanted::Say { task: self.task?, step: self.step },
+        };
+        Some((wanted, self.place))
+    }
+}
+
 /// What a page asks for; nothing without words.
 pub fn read(text: &str) -> Option<Asked> {
     let text = without_remarks(text.trim_start_matches('\u{feff}'));
-    let (mut wanted, mut place) = (Wanted::Plan, None);
+    let mut head = Some(Head::default());
+    let mut above = Head::default();
     let mut words = Vec::new();
-    let mut head = true;
     for line in text.lines() {
-        let (name, value) = line.split_once(':').filter(|_| head).unwrap_or_default();
-        match (name, word(value.trim()), read_place(value.trim())) {
-            ("do", Some(word), _) => wanted = word,
-            ("at", _, Some(at)) => place = Some(at),
-            // Whatever does not say what a head says are words.
-            (_, _, _) => {
-                head = head && line.trim().is_empty() && words.is_empty();
-                words.push(line.trim_end());
-            }
+        // Whatever does not say what a head says are words.
+        if head.as_mut().is_some_and(|head| head.take(line)) {
+            continue;
         }
+        // One empty line may stand in it, as people write.
+        if let Some(ended) = head.take_if(|_| !line.trim().is_empty() || !words.is_empty()) {
+            above = ended;
+        }
+        words.push(line.trim_end());
     }
+    let (wanted, place) = head.unwrap_or(above).wanted()?;
     let words = words.join("\n").trim().to_owned();
     (!words.is_empty()).then_some(Asked { wanted, place, words })
-}
-
-fn word(text: &str) -> Option<Wanted> {
-    match text {
-        "plan" => Some(Wanted::Plan),
-        "change" => Some(Wanted::Change),
-        "ask" => Some(Wanted::Ask),
-        _ => None,
-    }
 }
 
 fn without_remarks(text: &str) -> String {
@@ -117,9 +187,9 @@ pub fn heading(review: &str, hunk: &HunkId) -> Option<u32> {
     review.lines().position(is_its).and_then(|line| u32::try_from(line).ok())
 }
 
-/// The goal page on disk; nothing where it is no file of the root's own `.planwright`. Blocks.
-pub fn stored(root: &Path) -> Option<String> {
-    let path = root.join(PAGE);
+/// Such a page on disk; nothing where it is no file of the root's own `.planwright`. Blocks.
+pub fn stored(root: &Path, page: &str) -> Option<String> {
+    let path = root.join(page);
     let own = |path: &Path| path.symlink_metadata().ok();
     own(path.parent()?)?.is_dir().then_some(())?;
     own(&path)?.is_file().then_some(())?;

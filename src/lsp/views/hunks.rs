@@ -50,6 +50,8 @@ pub struct Placed<'a> {
     pub range: Range,
     /// What stands there instead, where it is touched.
     pub touching: Option<String>,
+    /// That is known exactly, from its first line to its last.
+    pub exact: bool,
 }
 
 impl Placed<'_> {
@@ -83,13 +85,8 @@ impl Placed<'_> {
 
     /// The state in the words of the vocabulary.
     pub fn state_words(&self) -> &'static str {
-        match self.state {
-            HunkState::Open if self.is_rejected() => "rejected",
-            HunkState::Open => "open",
-            HunkState::Accepted if self.saved => "accepted",
-            HunkState::Accepted => "accepted, not saved",
-            HunkState::Touched => "touched",
-        }
+        let decision = self.hunk.decision.as_ref().map(|(decision, _)| decision);
+        crate::desk::hunk_words(self.state, decision, self.saved)
     }
 }
 
@@ -140,6 +137,12 @@ fn in_document<'a>(
         let covered = body(text.get(start..end).unwrap_or("")).len();
         Range { start: at(start), end: at(start + covered) }
     };
+    // Where edits lost it the engine may have found it by the text; what it would replace is what is shown.
+    let found = hunk.touching.as_ref().filter(|_| hunk.exact && !standing.exact);
+    let (touching, exact) = match (&standing.touching, found) {
+        (Some(_), Some(found)) => (Some(found.clone()), true),
+        (touching, _) => (touching.clone(), standing.exact),
+    };
     // Those are matters of the disk, whoever has the file open; the text says nothing of them.
     let of_disk = matches!(hunk.kind.as_str(), "delete" | "mode");
     Placed {
@@ -148,7 +151,8 @@ fn in_document<'a>(
         state: if of_disk { hunk.state } else { standing.state },
         saved: hunk.state == HunkState::Accepted && hunk.on_disk,
         range,
-        touching: standing.touching.clone(),
+        touching,
+        exact,
     }
 }
 
@@ -175,8 +179,8 @@ fn on_disk<'a>(dossier: &'a Arc<Dossier>, hunk: &'a ReviewHunk, encoding: Encodi
         let start = Position { line: first, character: 0 };
         Range { start, end: start }
     };
-    let touching = hunk.touching.clone();
-    Placed { dossier, hunk, state: hunk.state, saved: hunk.on_disk, range, touching }
+    let (state, saved, touching, exact) = (hunk.state, hunk.on_disk, hunk.touching.clone(), hunk.exact);
+    Placed { dossier, hunk, state, saved, range, touching, exact }
 }
 
 /// One diagnostic a pending hunk.
