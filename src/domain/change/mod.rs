@@ -12,6 +12,7 @@ pub mod subset;
 
 pub mod accept;
 mod align;
+mod aside;
 mod carry;
 mod edit;
 mod exact;

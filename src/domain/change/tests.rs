@@ -6,6 +6,7 @@
 )]
 
 mod acting;
+mod aside;
 mod enforcing;
 mod patching;
 mod placing;
