@@ -179,6 +179,11 @@ fn is_between(
         let mut places = text.windows(lines.len().max(1)).enumerate().filter(|(_, window)| *window == lines);
         places.next().is_some_and(|(place, _)| place == at) && places.next().is_none()
     };
+    // A line at its edge that stands inside once more may be the edge.
+    let inside = text.get(spot.clone()).unwrap_or(&[]);
+    if [above.last(), below.first()].into_iter().flatten().any(|edge| inside.contains(edge)) {
+        return false;
+    }
     let head = above.get(above.len().saturating_sub(BESIDE)..).unwrap_or(above);
     let tail = below.get(..BESIDE.min(below.len())).unwrap_or(below);
     let from_head =

@@ -1,7 +1,8 @@
 //! What a command comes to: an action for the engine, a page to be shown, or a choice that is still to be made.
 //!
 //! Invariant: a pure function of the row and its arguments. A decision names its target, or says that it is to be the
-//! only one there is; nothing is guessed, and nothing that was given is left out. Absent: looking for that one; whoever carries the errand out has the desk.
+//! only one there is; nothing is guessed, and nothing that was given is left out. Absent: looking for that one; whoever
+//! carries the errand out has the desk.
 
 use super::arguments::{Given, Reported};
 use crate::actions::{Row, Verb};

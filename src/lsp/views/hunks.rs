@@ -28,10 +28,16 @@ use crate::domain::text::{Encoding, LineIndex, body, lines};
 use crate::lsp::to_proto;
 use crate::ports::Standings;
 use std::sync::Arc;
-use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
+use tower_lsp::lsp_types::{
+    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Position, Range, Url,
+};
 
 /// Lines of a message that the two sides may have.
 const SIDES: usize = 8;
+/// Lines of the proposal's side where it stands alone.
+const THEIR_LINES: usize = 40;
+/// Where a diagnostic keeps that.
+const THEIRS: &str = "theirs";
 /// Remarks of a message.
 const REMARKS: usize = 2;
 
@@ -196,10 +202,29 @@ pub fn one(placed: &Placed<'_>) -> Diagnostic {
         // decided: only the disk is behind
         HunkState::Accepted => DiagnosticSeverity::HINT,
     };
+    let theirs = || {
+        let mut said = vec!["the proposal:".to_owned()];
+        said.extend(words::some(&placed.hunk.new, "+ ", THEIR_LINES));
+        serde_json::json!({ THEIRS: said.join("\n") })
+    };
     Diagnostic {
         code: Some(NumberOrString::String(placed.hunk.id.to_string())),
+        data: (placed.state == HunkState::Touched).then(theirs),
         ..diagnostic(placed.range, severity, message(placed))
     }
+}
+
+/// Gives the proposal's side of touched hunks a place of its own, for clients that show such.
+pub fn with_related(uri: &Url, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let related = |mut one: Diagnostic| {
+        let theirs = one.data.as_ref().and_then(|data| data.get(THEIRS)).and_then(serde_json::Value::as_str);
+        one.related_information = theirs.map(|theirs| {
+            let location = Location { uri: uri.clone(), range: one.range };
+            vec![DiagnosticRelatedInformation { location, message: theirs.to_owned() }]
+        });
+        one
+    };
+    said.into_iter().map(related).collect()
 }
 
 fn message(placed: &Placed<'_>) -> String {

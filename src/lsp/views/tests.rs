@@ -298,6 +298,19 @@ fn what_was_decided_can_be_taken_back_only_as_far_as_the_text_allows() {
 }
 
 #[test]
+fn the_proposals_side_of_a_touched_hunk_has_a_place_of_its_own() {
+    let other = BEFORE.replace("retry(3)", "retry(4)");
+    let (desk, net) = (desk(vec![net()]), path("src/net.rs"));
+    let said = hunks::diagnostics(&hunks::placed(&desk, &net, &Open::with("src/net.rs", &other), Encoding::Utf16));
+    let uri = tower_lsp::lsp_types::Url::parse("file:///w/src/net.rs").unwrap();
+    let related: Vec<String> = hunks::with_related(&uri, said)
+        .into_iter()
+        .map(|one| one.related_information.into_iter().flatten().map(|other| other.message).collect())
+        .collect();
+    assert_eq!(related, ["the proposal:\n+     retry(policy.attempts);", ""]);
+}
+
+#[test]
 fn theirs_is_offered_only_where_it_is_known_exactly_what_gives_way() {
     let mut dossier = net();
     let lost = BEFORE.replace("fn send() {\n    retry(3);\n}", "fn other() {\n    wait();");
