@@ -203,6 +203,8 @@ pub enum WriteRefusal {
 pub enum LoosePage {
     /// Where a goal is written by whoever has no other place to write it.
     Goal,
+    /// The same for all other words that a command asks for.
+    Words,
     /// All tasks.
     Tasks,
     /// Two revisions of a plan.
@@ -214,6 +216,7 @@ impl LoosePage {
     pub fn name(self) -> &'static str {
         match self {
             LoosePage::Goal => "goal.md",
+            LoosePage::Words => "words.md",
             LoosePage::Tasks => "tasks.md",
             LoosePage::Compare => "compare.md",
         }

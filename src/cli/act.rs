@@ -90,6 +90,7 @@ struct Words {
     task: Option<TaskId>,
     gate: Option<GateId>,
     answer: Option<GateAnswer>,
+    side: Option<Side>,
     hunks: Vec<HunkId>,
     revisions: Vec<u32>,
     number: Option<u32>,
@@ -189,6 +190,12 @@ pub fn errand(parsed: &Parsed, known: &[TaskId], here: &Here) -> Result<Errand, 
             Some(target) => act(Action::Reject { task, target, reason: text("reason") }),
             None => Ok(Errand::DecideTheOnlyOne { task, accept: false, reason: text("reason") }),
         },
+        Verb::Resolve => {
+            let side = words.side.ok_or_else(|| misuse("mine or theirs is missing".to_owned()))?;
+            let hunk = one_hunk(&words.hunks).map_err(misuse)?;
+            act(Action::Resolve { task, hunk, side, shown: None })
+        }
+        Verb::Why => Ok(Errand::Read(Query::Why { task, hunk: one_hunk(&words.hunks).map_err(misuse)? })),
         Verb::Undo => {
             let target = target(parsed, &words.hunks, here).map_err(misuse)?;
             act(Action::Undo { task, target: target.unwrap_or(Target::All) })
@@ -229,13 +236,15 @@ fn tell_apart(parsed: &Parsed, known: &[TaskId]) -> Result<Words, String> {
         let task = TaskId::new(word.as_str());
         if index == 0 && has(Word::Task) && known.contains(&task) {
             words.task = Some(task);
-        } else if has(Word::MaybeGate) && words.gate.is_none() && is_gate(word) {
-            words.gate = Some(GateId::new(word.as_str()));
-        } else if let Some(answer) = answer(word).filter(|_| has(Word::Verdict) && words.answer.is_none()) {
+        } else if has(Word::MaybeGate) && words.gate.is_none() && GateId::read(word).is_some() {
+            words.gate = GateId::read(word);
+        } else if let Some(answer) = GateAnswer::read(word).filter(|_| has(Word::Verdict) && words.answer.is_none()) {
             words.answer = Some(answer);
-        } else if has(Word::Hunks) && is_hunk(word) {
-            words.hunks.push(HunkId::new(word.as_str()));
-        } else if let Some(number) = revision_number(word).filter(|_| has(Word::Revisions)) {
+        } else if let Some(side) = Side::read(word).filter(|_| has(Word::Side) && words.side.is_none()) {
+            words.side = Some(side);
+        } else if let Some(hunk) = HunkId::read(word).filter(|_| has(Word::Hunks)) {
+            words.hunks.push(hunk);
+        } else if let Some(number) = RevisionRef::number_in(word).filter(|_| has(Word::Revisions)) {
             words.revisions.push(number);
         } else {
             words.others.push(word.clone());
@@ -251,7 +260,13 @@ fn tell_apart(parsed: &Parsed, known: &[TaskId]) -> Result<Words, String> {
             | Word::Words
             | Word::MaybeWords
             | Word::SchemaName => true,
-            Word::Task | Word::MaybeGate | Word::Verdict | Word::Hunks | Word::MaybeNumber | Word::Revisions => false,
+            Word::Task
+            | Word::MaybeGate
+            | Word::Verdict
+            | Word::Hunks
+            | Word::Side
+            | Word::MaybeNumber
+            | Word::Revisions => false,
         })
         .count();
     if has(Word::Task) && words.task.is_none() && words.others.len() > besides {
@@ -272,31 +287,12 @@ fn tell_apart(parsed: &Parsed, known: &[TaskId]) -> Result<Words, String> {
     }
 }
 
-fn is_number(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_gate(word: &str) -> bool {
-    word.strip_prefix('g').is_some_and(is_number)
-}
-
-fn is_hunk(word: &str) -> bool {
-    word.strip_prefix('h').is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
-}
-
-fn revision_number(word: &str) -> Option<u32> {
-    match word.parse::<RevisionRef>() {
-        Ok(revision) => Some(revision.number),
-        Err(()) => word.strip_prefix('r').filter(|digits| is_number(digits))?.parse().ok(),
-    }
-}
-
-fn answer(word: &str) -> Option<GateAnswer> {
-    match word {
-        "allow" => Some(GateAnswer::Allow),
-        "deny" => Some(GateAnswer::Deny),
-        "happened" => Some(GateAnswer::Happened),
-        _ => None,
+/// The one that is named; none where none is.
+fn one_hunk(hunks: &[HunkId]) -> Result<Option<HunkId>, String> {
+    match hunks {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        [..] => Err("one hunk at a time".to_owned()),
     }
 }
 

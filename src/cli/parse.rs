@@ -71,8 +71,10 @@ impl Parsed {
             | Verb::Answer
             | Verb::Accept
             | Verb::Reject
+            | Verb::Resolve
             | Verb::Undo
             | Verb::Review
+            | Verb::Why
             | Verb::Tasks
             | Verb::Status
             | Verb::Timeline

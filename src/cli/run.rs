@@ -450,7 +450,9 @@ fn stays_until(action: &Action) -> Option<Until> {
         | Action::Run { .. }
         | Action::Resume { .. }
         | Action::Retry { .. } => Some(Until::Rest),
-        Action::Accept { .. } | Action::Reject { .. } | Action::Undo { .. } => Some(Until::Settled),
+        Action::Accept { .. } | Action::Reject { .. } | Action::Resolve { .. } | Action::Undo { .. } => {
+            Some(Until::Settled)
+        }
         Action::Approve { .. }
         | Action::Pause { .. }
         | Action::Cancel { .. }

@@ -9,7 +9,7 @@ use super::{Port, Terminal};
 use crate::desk::{Query, ReviewHunk, ReviewView, View};
 use crate::domain::change::{Flag, HunkState};
 use crate::domain::ids::{HunkId, TaskId};
-use crate::domain::task::action::{Action, Refusal, Target, Which};
+use crate::domain::task::action::{Action, Refusal, Side, Target, Which};
 use std::collections::BTreeSet;
 
 const HELP: &str = "\
@@ -17,6 +17,8 @@ y  accept this hunk
 n  reject it; words after the n are the reason
 a  accept this and all later ones of the file, but for uncertain ones
 d  reject this and all later ones of the file; words after the d are the reason
+m  where something else stands: keep mine, and leave the hunk out
+t  there: take theirs; the hunk takes the place of exactly what stands there
 s  skip it: decide later
 q  quit; what is left stays undecided
 ?  this help";
@@ -38,7 +40,14 @@ pub async fn walk(port: &dyn Port, io: &mut Terminal, task: &TaskId, all: bool) 
         let left = view.hunks.iter().filter(open).count();
         let mut paper = Paper::new();
         review::hunk(&mut paper, &hunk);
-        paper.put(Tone::Strong, &format!("accept this hunk? [y,n,a,d,s,q,?] ({left} left) "));
+        let fits = hunk.state != HunkState::Touched;
+        paper.put(
+            Tone::Strong,
+            &match fits {
+                true => format!("accept this hunk? [y,n,a,d,s,q,?] ({left} left) "),
+                false => format!("keep mine, or take theirs? [m,t,s,q,?] ({left} left) "),
+            },
+        );
         io.print(paper.text());
         let Some(line) = io.line().await else {
             io.print("\n");
@@ -52,21 +61,27 @@ pub async fn walk(port: &dyn Port, io: &mut Terminal, task: &TaskId, all: bool) 
         };
         let which = Which::Task(task.clone());
         let (ids, action) = match word {
-            "y" => {
+            "m" if !fits => (vec![hunk.id.clone()], Some(settle(which, &hunk, Side::Mine))),
+            "t" if !fits && hunk.exact => (vec![hunk.id.clone()], Some(settle(which, &hunk, Side::Theirs))),
+            "t" if !fits => {
+                io.print("where it belongs is not known exactly: edit that place in an editor, then keep mine\n");
+                continue;
+            }
+            "y" if fits => {
                 let ids = vec![hunk.id.clone()];
                 (ids.clone(), Some(Action::Accept { task: which, target: Target::Hunks(ids) }))
             }
-            "n" => {
+            "n" if fits => {
                 let ids = vec![hunk.id.clone()];
                 (ids.clone(), Some(Action::Reject { task: which, target: Target::Hunks(ids), reason }))
             }
-            "a" => {
+            "a" if fits => {
                 let doubtful = |id: &HunkId| view.hunks.iter().any(|h| &h.id == id && is_uncertain(h));
                 let mut ids = later();
                 ids.retain(|id| id == &hunk.id || !doubtful(id));
                 (ids.clone(), Some(Action::Accept { task: which, target: Target::Hunks(ids) }))
             }
-            "d" => {
+            "d" if fits => {
                 let ids = later();
                 (ids.clone(), Some(Action::Reject { task: which, target: Target::Hunks(ids), reason }))
             }
@@ -83,6 +98,11 @@ pub async fn walk(port: &dyn Port, io: &mut Terminal, task: &TaskId, all: bool) 
         }
         seen.extend(ids);
     }
+}
+
+/// As it was shown: where something else stands by now, nothing is done.
+fn settle(task: Which, hunk: &ReviewHunk, side: Side) -> Action {
+    Action::Resolve { task, hunk: Some(hunk.id.clone()), side, shown: Some(hunk.shown.clone()) }
 }
 
 async fn hunks(port: &dyn Port, task: &TaskId, all: bool) -> Result<ReviewView, Refusal> {

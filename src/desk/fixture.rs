@@ -267,6 +267,7 @@ pub fn hunk(id: &str, state: HunkState, decision: Option<Decision>) -> ReviewHun
         new: "    retry(policy.attempts)\n".to_owned(),
         context: ("fn send() {\n".to_owned(), "}\n".to_owned()),
         touching: (state == HunkState::Touched).then(|| "something else\n".to_owned()),
+        exact: true,
         state,
         decision: decision.map(|decision| (decision, anna())),
         pending,

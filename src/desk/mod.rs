@@ -132,6 +132,9 @@ pub struct ReviewHunk {
     pub context: (String, String),
     /// What stands there instead, where it is touched.
     pub touching: Option<String>,
+    /// What stands there is known exactly, from its first line to its last: it can give way to the hunk.
+    #[serde(default)]
+    pub exact: bool,
     /// What the text says.
     pub state: HunkState,
     /// What the text says stands on disk too; otherwise it is in an editor's buffer and not saved.
@@ -144,6 +147,6 @@ pub struct ReviewHunk {
     pub flags: Vec<Flag>,
     /// What the verifier says of it, in a few words.
     pub verdict: String,
-    /// Hash of what is shown (old and new); a decision carries it.
+    /// Hash of what is shown (old and new; where it is touched, what stands there and new); a decision carries it.
     pub shown: ContentHash,
 }

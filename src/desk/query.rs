@@ -5,7 +5,7 @@
 
 use super::view::*;
 use super::{Desk, Dossier, compare, page, preview, review, show, status, timeline};
-use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::domain::ids::{HunkId, TaskId, WorkspacePath};
 use crate::domain::task::action::{Place, Refusal, RefusalKind, Which};
 use crate::ports::LoosePage;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,13 @@ pub enum Query {
         task: Which,
         /// Rejected ones too.
         all: bool,
+    },
+    /// One hunk and its story.
+    Why {
+        /// Which task.
+        task: Which,
+        /// Which hunk; absent = the only one that waits for a decision.
+        hunk: Option<HunkId>,
     },
     /// What happened.
     Timeline {
@@ -159,6 +166,9 @@ impl Desk {
             Query::Status { task } => Ok(View::Status(Box::new(status::view(self.find(task)?)))),
             Query::Show { task } => Ok(View::Show(Box::new(show::view(self.find(task)?)))),
             Query::Review { task, all } => Ok(View::Review(review::view(self.find(task)?, *all))),
+            Query::Why { task, hunk } => {
+                review::why(self.find(task)?, hunk.as_ref()).map(|why| View::Why(Box::new(why)))
+            }
             Query::Timeline { task, mode } => Ok(View::Timeline(timeline::view(self.find(task)?, *mode))),
             Query::Preview { task, work } => preview::view(self.find(task)?, work.as_deref()).map(View::Preview),
             Query::Compare { task, from, to } => compare::view(self.find(task)?, *from, *to).map(View::Compare),

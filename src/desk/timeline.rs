@@ -74,6 +74,12 @@ fn rows(journal: &Journal) -> Vec<Row> {
     rows
 }
 
+/// What was decided on one hunk, in the order of the journal.
+pub(super) fn decisions(dossier: &Dossier, hunk: &HunkId) -> Vec<Row> {
+    let its = |recorded: &&Recorded| matches!(&recorded.event, Event::HunkDecided { hunk: of, .. } if of == hunk);
+    dossier.journal.iter().filter(its).filter_map(plain).collect()
+}
+
 impl Memory {
     /// Why an effect was started: what the model said when it called for it.
     fn why(&self, work: &Work, what: &Intent) -> Option<String> {
@@ -238,8 +244,9 @@ fn plain(recorded: &Recorded) -> Option<Row> {
             let who = actor.as_ref().map(|actor| format!(" by {}", by(actor))).unwrap_or_default();
             task(format!("{revision} declined{who}"))
         }
-        Event::HunkDecided { hunk, path, decision, actor, .. } => {
+        Event::HunkDecided { hunk, path, decision, stood, actor, .. } => {
             let (what, why) = match decision {
+                Decision::Accept if stood.is_some() => ("accepted in place of what stood there", None),
                 Decision::Accept => ("accepted", None),
                 Decision::Reject(reason) => ("rejected", reason.clone()),
                 Decision::Undo => ("taken back", None),

@@ -26,6 +26,8 @@ pub enum View {
     Show(Box<ShowView>),
     /// The hunks.
     Review(ReviewView),
+    /// One hunk and its story.
+    Why(Box<WhyView>),
     /// What happened.
     Timeline(TimelineView),
     /// What the model was sent.
@@ -369,6 +371,21 @@ pub struct ReviewView {
     pub hidden: usize,
     /// How they stand, hidden ones included.
     pub counts: HunkCounts,
+}
+
+/// One hunk and its story.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct WhyView {
+    /// Whose.
+    pub task: TaskId,
+    /// The hunk, with both sides and what the checks say.
+    pub hunk: ReviewHunk,
+    /// The title of its step; empty where the plan has none of that name.
+    pub reason: String,
+    /// What was decided on it, who by, when and why, the first first.
+    pub decisions: Vec<Row>,
+    /// What can be done with it.
+    pub choices: Vec<Choice>,
 }
 
 /// What happened, from the journal alone.

@@ -54,6 +54,37 @@ name!(
     TraceId
 );
 
+impl TaskId {
+    /// A word that has the shape of one: four to six small letters and digits, a letter first.
+    pub fn read(word: &str) -> Option<Self> {
+        let is_one = (4..=6).contains(&word.len())
+            && word.starts_with(|first: char| first.is_ascii_lowercase())
+            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        is_one.then(|| Self::new(word))
+    }
+}
+
+impl HunkId {
+    /// A word that has the shape of one.
+    pub fn read(word: &str) -> Option<Self> {
+        let digits = word.strip_prefix('h')?;
+        let is_one = digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_one.then(|| Self::new(word))
+    }
+}
+
+impl GateId {
+    /// A word that has the shape of one.
+    pub fn read(word: &str) -> Option<Self> {
+        word.strip_prefix('g').is_some_and(is_number).then(|| Self::new(word))
+    }
+}
+
+/// Nothing but digits.
+pub fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Milliseconds since the Unix epoch, UTC. Always handed in; the domain owns no clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -75,6 +106,12 @@ impl ContentHash {
     /// The hash of these bytes.
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(blake3::hash(bytes.as_ref()).to_hex().to_string())
+    }
+
+    /// A text that has the shape of one.
+    pub fn read(text: &str) -> Option<Self> {
+        let is_one = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_one.then(|| Self(text.to_ascii_lowercase()))
     }
 
     /// All 64 digits.
@@ -101,6 +138,16 @@ pub struct RevisionRef {
     pub number: u32,
     /// The first twelve digits of the digest.
     pub digest: String,
+}
+
+impl RevisionRef {
+    /// The number in `r2` or `r2-9f2c81d04a7e`.
+    pub fn number_in(word: &str) -> Option<u32> {
+        match word.parse::<RevisionRef>() {
+            Ok(revision) => Some(revision.number),
+            Err(()) => word.strip_prefix('r').filter(|digits| is_number(digits))?.parse().ok(),
+        }
+    }
 }
 
 impl fmt::Display for RevisionRef {
@@ -263,6 +310,31 @@ mod tests {
         check("c:/x", "! `c:/x` is absolute; write it relative to the workspace");
         check("./", "! an empty path names nothing");
         check("a\u{0}b", "! a path holds a control character");
+    }
+
+    #[test]
+    fn a_word_is_known_by_its_shape() {
+        let shape = |word: &str| match (HunkId::read(word), GateId::read(word), RevisionRef::number_in(word)) {
+            (Some(hunk), None, None) => format!("hunk {hunk}"),
+            (None, Some(gate), None) => format!("gate {gate}"),
+            (None, None, Some(number)) => format!("revision {number}"),
+            (None, None, None) => "no id".to_owned(),
+            several => format!("{several:?}"),
+        };
+        let words = ["h1a2b3c4d", "h1a2b3c4", "h1a2b3c4g", "g12", "g", "gx", "r3", "r3-9f2c81d04a7e", "r3-9f", "12"];
+        let shapes: Vec<String> = words.iter().map(|word| format!("{word}: {}", shape(word))).collect();
+        insta::assert_snapshot!(shapes.join("\n"), @r"
+        h1a2b3c4d: hunk h1a2b3c4d
+        h1a2b3c4: no id
+        h1a2b3c4g: no id
+        g12: gate g12
+        g: no id
+        gx: no id
+        r3: revision 3
+        r3-9f2c81d04a7e: revision 3
+        r3-9f: no id
+        12: no id
+        ");
     }
 
     #[test]

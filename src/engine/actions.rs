@@ -31,6 +31,12 @@ impl Owner {
                 self.review(order, actor, session, answer).await;
                 return;
             }
+            Action::Resolve { task, hunk, side, shown } => {
+                let wish = review::Wish::Resolve(hunk.clone(), *side, shown.clone());
+                let order = self.which(task, "resolve").map(|id| (id, wish));
+                self.review(order, actor, session, answer).await;
+                return;
+            }
             Action::Undo { task, target } => {
                 let order = self.which(task, "undo").map(|id| (id, review::Wish::Undo(target.clone())));
                 self.review(order, actor, session, answer).await;
@@ -130,6 +136,7 @@ impl Owner {
             | Action::Offer { .. }
             | Action::Accept { .. }
             | Action::Reject { .. }
+            | Action::Resolve { .. }
             | Action::Undo { .. } => String::new(),
         };
         self.advance(id).await;

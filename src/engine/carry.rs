@@ -31,7 +31,7 @@ pub(super) async fn run(
     session: Option<SessionId>,
 ) -> (Result<Reply, Refusal>, Option<Halt>) {
     let mut failed: Vec<String> = Vec::new();
-    for ((path, _), (change, put, take)) in &files {
+    for ((path, ..), (change, put, take)) in &files {
         let task = Task { path, change, put, take };
         match write(&mut run, &task, &said, session).await {
             Ok(faults) => failed.extend(faults),

@@ -14,9 +14,6 @@ use crate::domain::text::{self, LineIndex};
 use crate::ports::StoreFault;
 use std::ops::Range;
 
-/// Whose hunk it is. No step can be called so: a step's id is one word.
-pub(super) const AUTHOR: &str = "the goal";
-
 /// The proposal of its removal, if one is due.
 ///
 /// # Errors
@@ -24,7 +21,7 @@ pub(super) const AUTHOR: &str = "the goal";
 pub(super) async fn removal(world: &World, case: &Case) -> Result<Option<Event>, StoreFault> {
     let goal = &case.task.goal;
     let (Some(comment), Some(place)) = (&goal.comment, &goal.place) else { return Ok(None) };
-    let author = StepId::new(AUTHOR);
+    let author = StepId::new(hunks::GOAL);
     let proposed = |recorded: &Recorded| matches!(&recorded.event, Event::Proposed { step, .. } if *step == author);
     if !case.task.proposals.is_empty() || case.journal.iter().any(proposed) {
         return Ok(None);

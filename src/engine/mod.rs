@@ -28,6 +28,7 @@ mod reads;
 mod recover;
 mod refresh;
 mod review;
+mod settle;
 mod sight;
 mod small;
 mod start;

@@ -140,7 +140,8 @@ pub(super) async fn check_place(owner: &Owner, goal: &Goal) -> Result<(), Refusa
                 if let Some((first, last)) = asked
                     && (first == 0 || first > last || first > lines.max(1))
                 {
-                    let message = format!("{path} has {lines} lines; there is no line {first} to {last}");
+                    let message =
+                        format!("{path} has {}; there is no line {first} to {last}", text::counted(lines, "line"));
                     return Err(refuse(RefusalKind::NotFound, message, next));
                 }
             }

@@ -117,6 +117,7 @@ impl Reads {
             },
             Query::Tasks
             | Query::Review { .. }
+            | Query::Why { .. }
             | Query::Timeline { .. }
             | Query::Compare { .. }
             | Query::Surroundings => desk.answer(query),

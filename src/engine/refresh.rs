@@ -10,7 +10,7 @@ use super::owner::Owner;
 use super::sight::{self, Seen, Sight};
 use super::world::World;
 use crate::desk::ReviewHunk;
-use crate::domain::change::{Decision, FileChange, Hunk, HunkKind, HunkState};
+use crate::domain::change::{Decision, FileChange, Hunk, HunkKind, HunkState, settle};
 use crate::domain::ids::*;
 use crate::domain::task::event::Verdict;
 use crate::domain::task::state::{Decided, Task};
@@ -277,7 +277,7 @@ fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHu
     let seen = sight.hunks.iter().filter_map(|Seen { standing, on_disk }| {
         let hunk = change.hunk(&standing.id)?;
         let (old, new) = (change.old_text(hunk).to_owned(), change.new_text(hunk).to_owned());
-        let shown = ContentHash::of(format!("{old}\0{new}"));
+        let shown = settle::shown(standing.touching.as_deref().unwrap_or(&old), &new);
         let mut seen = ReviewHunk {
             id: hunk.id.clone(),
             step: hunk.author.clone(),
@@ -286,6 +286,7 @@ fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHu
             line: line_at(here, standing.range.start),
             context: around(here, &standing.range),
             touching: standing.touching.clone(),
+            exact: standing.exact,
             state: standing.state,
             on_disk: *on_disk,
             pending: false,

@@ -8,13 +8,15 @@ use super::actions::broken;
 use super::case::{Case, Drive};
 use super::owner::Owner;
 use super::refresh::Stale;
+use super::settle::{Swaps, touched};
 use super::sight::is_text;
 use crate::desk::ReviewHunk;
 use crate::domain::change::{Decision, FileChange, Flag, HunkState};
 use crate::domain::ids::*;
-use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Target};
+use crate::domain::task::action::{Actor, Refusal, RefusalKind, Reply, Side, Target};
 use crate::domain::task::decide::refuse;
 use crate::domain::task::event::Event;
+use crate::domain::text::counted;
 use crate::ports::{Durability, SessionId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio::sync::oneshot;
@@ -29,13 +31,16 @@ pub(super) enum Wish {
     Accept(Target),
     /// Leave them out, with this reason.
     Reject(Target, Option<String>),
+    /// Settle the one that no longer fits: this one, or the only one; as it was shown.
+    Resolve(Option<HunkId>, Side, Option<ContentHash>),
     /// Take decisions back.
     Undo(Target),
 }
 
-/// Writes that follow from a decision. By path and by the step whose change it is (a kept hunk may be of an older one):
-/// the change, hunks to put in, hunks to take out.
-pub(super) type Writes = BTreeMap<(WorkspacePath, StepId), (FileChange, Vec<HunkId>, Vec<HunkId>)>;
+/// Writes that follow from a decision. By path, by the step whose change it is (a kept hunk may be of an older one), and
+/// whether it is no proposal's change but one that puts something else in a hunk's place: the change, hunks to put in,
+/// hunks to take out.
+pub(super) type Writes = BTreeMap<(WorkspacePath, StepId, bool), (FileChange, Vec<HunkId>, Vec<HunkId>)>;
 
 /// A decision to be carried out, and where its answer goes.
 pub(super) struct Order {
@@ -121,11 +126,17 @@ impl Owner {
             return Err(refuse(RefusalKind::WrongState, format!("task {id} is over; its decisions stand"), next));
         }
         let hunks = case.hunks.clone();
-        let (chosen, unfit) = choose(&hunks, &wish, id, &case.task.decisions)?;
+        let (chosen, unfit) = match &wish {
+            Wish::Resolve(named, side, shown) => (vec![touched(&hunks, named.as_ref(), *side, shown.as_ref(), id)?], 0),
+            Wish::Accept(_) | Wish::Reject(..) | Wish::Undo(_) => choose(&hunks, &wish, id, &case.task.decisions)?,
+        };
         let mut files = Writes::new();
+        let mut swaps = Swaps::default();
         let mut events = Vec::new();
         for hunk in &chosen {
             let Some((step, change)) = case.change_with(&hunk.path, &hunk.id) else { continue };
+            let former = case.task.decisions.get(&hunk.id).filter(|former| former.decision == Decision::Accept);
+            let stood = former.filter(|_| hunk.state == HunkState::Accepted).and_then(|former| former.stood.clone());
             // An editor that was given it and did not answer may still put it in: it is asked also where nothing stands
             // there yet, and answers when the text has come to rest.
             let takes = match hunk.state {
@@ -133,20 +144,38 @@ impl Owner {
                 HunkState::Open => change.hunk(&hunk.id).is_some_and(is_text),
                 HunkState::Touched => false,
             };
+            let mut gives_way = None;
             let (decision, puts, takes) = match &wish {
                 Wish::Accept(_) => (Decision::Accept, hunk.state == HunkState::Open, false),
-                Wish::Reject(_, reason) => (Decision::Reject(reason.clone()), false, takes),
-                Wish::Undo(_) => (Decision::Undo, false, takes),
+                Wish::Reject(_, reason) => (Decision::Reject(reason.clone()), false, takes && stood.is_none()),
+                Wish::Undo(_) => (Decision::Undo, false, takes && stood.is_none()),
+                Wish::Resolve(_, Side::Mine, _) => (Decision::Reject(None), false, false),
+                Wish::Resolve(_, Side::Theirs, _) => {
+                    if hunk.state == HunkState::Touched {
+                        gives_way = Some(swaps.theirs(&self.world, step, change, hunk).await?);
+                    }
+                    (Decision::Accept, false, false)
+                }
+            };
+            let stays = decision == Decision::Accept;
+            match &stood {
+                Some(stood) if !stays => swaps.back(&self.world, step, change, hunk, stood).await?,
+                Some(_) | None => {}
+            }
+            let stood = match gives_way {
+                Some(text) => Some(self.world.store.put_blob(text.into_bytes()).await.map_err(broken)?),
+                None => stood.filter(|_| stays),
             };
             events.push(Event::HunkDecided {
                 hunk: hunk.id.clone(),
                 path: hunk.path.clone(),
                 shown: hunk.shown.clone(),
                 decision,
+                stood,
                 actor: actor.clone(),
             });
             let (_, put, take) = files
-                .entry((hunk.path.clone(), step.clone()))
+                .entry((hunk.path.clone(), step.clone(), false))
                 .or_insert_with(|| (change.clone(), Vec::new(), Vec::new()));
             if puts {
                 put.push(hunk.id.clone());
@@ -156,21 +185,31 @@ impl Owner {
             }
         }
         files.retain(|_, (_, put, take)| !put.is_empty() || !take.is_empty());
+        files.append(&mut swaps.writes(id)?);
         self.append(id, events, Durability::Disk).await.map_err(broken)?;
         self.drive(id, Drive::Judged);
         let word = match &wish {
             Wish::Accept(_) => "accepted",
             Wish::Reject(..) => "rejected",
             Wish::Undo(_) => "taken back",
+            Wish::Resolve(_, Side::Mine, _) => "yours is kept at",
+            Wish::Resolve(_, Side::Theirs, _) => "the proposal stands at",
         };
+        let word = if word.ends_with(" at") { word.to_owned() } else { format!("{word}:") };
         let said = if chosen.len() <= NAMED {
             let names = chosen.iter().map(|hunk| hunk.id.to_string()).collect::<Vec<_>>().join(", ");
-            format!("{word}: {names}")
+            format!("{word} {names}")
         } else {
             let paths: BTreeSet<&WorkspacePath> = chosen.iter().map(|hunk| &hunk.path).collect();
-            format!("{word}: {} hunks in {} files", chosen.len(), paths.len())
+            let (hunks, files) = (counted(chosen.len(), "hunk"), counted(paths.len(), "file"));
+            format!("{word} {hunks} in {files}")
         };
-        Ok((files, if unfit == 0 { said } else { format!("{said}; {unfit} no longer fit and stay pending") }))
+        let left = match unfit {
+            0 => String::new(),
+            1 => "; 1 no longer fits and stays pending".to_owned(),
+            more => format!("; {more} no longer fit and stay pending"),
+        };
+        Ok((files, said + &left))
     }
 }
 
@@ -186,6 +225,7 @@ fn choose<'a>(
     let (target, undo) = match wish {
         Wish::Accept(target) | Wish::Reject(target, _) => (target, false),
         Wish::Undo(target) => (target, true),
+        Wish::Resolve(..) => return nothing("a hunk that no longer fits is settled by itself"),
     };
     let decided = |hunk: &ReviewHunk| match &hunk.decision {
         Some((Decision::Accept | Decision::Reject(_), _)) => true,
@@ -257,7 +297,10 @@ fn choose<'a>(
                 "{}: {} no longer fits, the text at its place has changed and nothing is guessed",
                 touched.path, touched.id
             ),
-            format!("planwright review {id} shows both sides; reject it, or bring its place back and accept it"),
+            format!(
+                "planwright why {id} {0} shows both sides; then planwright resolve {id} {0} mine|theirs",
+                touched.id
+            ),
         ));
     }
     Ok((chosen, unfit))
@@ -287,7 +330,14 @@ fn standing<'a>(hunks: impl Iterator<Item = &'a ReviewHunk>) -> String {
 
 /// The files that a wish is about: they are looked at before it is judged.
 fn meant(case: &Case, wish: &Wish) -> Stale {
-    let (Wish::Accept(target) | Wish::Reject(target, _) | Wish::Undo(target)) = wish;
+    let target = match wish {
+        Wish::Accept(target) | Wish::Reject(target, _) | Wish::Undo(target) => target,
+        Wish::Resolve(Some(named), _, _) => {
+            let its = case.hunks.iter().find(|hunk| hunk.id == *named);
+            return Stale::paths(its.map(|hunk| hunk.path.clone()));
+        }
+        Wish::Resolve(None, _, _) => return Stale::all(),
+    };
     match target {
         Target::Hunks(ids) => {
             let named = case.hunks.iter().filter(|hunk| ids.contains(&hunk.id));

@@ -9,6 +9,9 @@ use crate::domain::change::{Entry, FileChange, Hunk, HunkKind, HunkStanding, Hun
 use crate::domain::ids::WorkspacePath;
 use crate::ports::{ReadRefusal, Standings};
 
+/// Bytes of a text in which a lost spot is looked for whenever it is looked at.
+const SEARCHED: usize = 256 * 1024;
+
 /// A change in the text of the moment.
 pub(super) struct Sight {
     /// What the user has.
@@ -61,6 +64,11 @@ pub(super) async fn see(world: &World, change: &FileChange) -> Result<Sight, Rea
         Some(carried) if change.hunks.iter().all(lines) => carried.clone(),
         Some(_) | None => spot::derive(change, &current),
     };
+    let is_lost = |hunks: &Vec<HunkStanding>| hunks.iter().any(|hunk| !hunk.exact && hunk.touching.is_some());
+    let found = match &carried {
+        Some(carried) if is_lost(carried) && current.text().len() <= SEARCHED => spot::derive(change, &current),
+        Some(_) | None => Vec::new(),
+    };
     let saved = current.text() == disk.text() && (current == Entry::Absent) == (disk == Entry::Absent);
     let on_disk = if saved { None } else { Some(spot::derive(change, &disk)) };
     let whole = 0..current.text().len();
@@ -70,7 +78,13 @@ pub(super) async fn see(world: &World, change: &FileChange) -> Result<Sight, Rea
         hunks.push(match hunk.kind {
             HunkKind::Lines { .. } => {
                 let carried = carried.as_ref().and_then(|all| all.iter().find(|one| one.id == hunk.id)).cloned();
-                let standing = carried.unwrap_or(derived);
+                let standing = match (carried, found.get(at)) {
+                    // Lost by the edits, and the text alone says from where to where it goes.
+                    (Some(carried), Some(found)) if !carried.exact && found.exact && found.touching.is_some() => {
+                        found.clone()
+                    }
+                    (carried, _) => carried.unwrap_or(derived),
+                };
                 let on_disk = disks().is_none_or(|disk| disk.state == standing.state);
                 Seen { standing, on_disk }
             }

@@ -263,6 +263,7 @@ fn hunks(dossier: &Dossier) -> Vec<HunkAt> {
             new: text(&hunk.new),
             context: hunk.context.clone(),
             touching: hunk.touching.clone(),
+            exact: hunk.exact,
             state: hunk.state,
             on_disk: hunk.on_disk,
             decision: hunk.decision.clone(),

@@ -29,6 +29,8 @@ pub struct ClientFacts {
     pub hierarchical_symbols: bool,
     /// Hovers may be Markdown.
     pub markdown: bool,
+    /// A diagnostic may name other places.
+    pub related_information: bool,
     /// `initializationOptions.glue`: our notifications are wanted.
     pub glue: bool,
     /// `initializationOptions.resume`, where it is given.
@@ -66,6 +68,7 @@ impl ClientFacts {
             inlay_hint_refresh: can("workspace/inlayHint/refreshSupport"),
             hierarchical_symbols: can("textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             markdown: formats.is_some_and(|formats| formats.iter().any(|format| format == "markdown")),
+            related_information: can("textDocument/publishDiagnostics/relatedInformation"),
             glue: yes("/initializationOptions/glue"),
             resume: at("/initializationOptions/resume").and_then(Value::as_bool),
             goal_input: yes("/initializationOptions/goalInput"),

@@ -4,7 +4,7 @@
 //! and the client gets back the spelling that it used. Absent: texts; `ports::Documents` has them.
 
 use super::client::Client;
-use super::commands::{Memory, holds_words, is_goal_page};
+use super::commands::{Memory, holds_words, is_words_page};
 use super::editor::SessionEditor;
 use super::facts::ClientFacts;
 use super::ground::{Ground, Workplace};
@@ -266,7 +266,7 @@ impl Session {
         }
         // A page that we made blank again has nobody's words.
         let words = || self.documents.of(id, &path).is_some_and(|document| holds_words(&document.text));
-        let typed = changed && (!is_goal_page(&path) || words());
+        let typed = changed && (!is_words_page(&path) || words());
         if typed {
             self.typed.fetch_add(1, Ordering::Relaxed);
         }

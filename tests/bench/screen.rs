@@ -85,6 +85,7 @@ fn desk(change: FileChange) -> Desk {
         new: change.new_text(hunk).to_owned(),
         context: (String::new(), String::new()),
         touching: None,
+        exact: true,
         state: HunkState::Open,
         on_disk: true,
         decision: None,

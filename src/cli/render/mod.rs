@@ -114,6 +114,7 @@ pub fn view(view: &View) -> Paper {
         View::Status(view) => status::status(&mut paper, view),
         View::Show(view) => show::show(&mut paper, view),
         View::Review(view) => review::review(&mut paper, view),
+        View::Why(view) => review::why(&mut paper, view),
         View::Timeline(view) => timeline::timeline(&mut paper, view),
         View::Preview(view) => show::preview(&mut paper, view),
         View::Compare(view) => show::compare(&mut paper, view),

@@ -4,7 +4,7 @@
 //! question what to do with it; `walk` asks it.
 
 use super::{Paper, Tone};
-use crate::desk::{ReviewHunk, ReviewView, word};
+use crate::desk::{ReviewHunk, ReviewView, WhyView};
 use crate::domain::change::{Decision, Flag, HunkState};
 
 /// The list.
@@ -61,20 +61,34 @@ pub fn hunk(paper: &mut Paper, hunk: &ReviewHunk) {
     lines(paper, Tone::Plain, ' ', &hunk.context.1, dos);
 }
 
+/// One hunk and its story.
+pub fn why(paper: &mut Paper, view: &WhyView) {
+    hunk(paper, &view.hunk);
+    paper.end();
+    let of_step = if view.reason.is_empty() { String::new() } else { format!(": {}", view.reason) };
+    paper.field("step", Tone::Plain, &format!("{}{of_step}", view.hunk.step));
+    for row in &view.decisions {
+        let why = row.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        paper.field("decided", Tone::Plain, &format!("{}{why}", row.what));
+    }
+    for choice in &view.choices {
+        paper.next(&choice.command, &choice.means);
+    }
+}
+
 /// A line in CR LF, or a last one without an end.
 fn ends_as_dos(line: &str) -> bool {
     line.ends_with("\r\n") || !line.ends_with(['\n', '\r'])
 }
 
 fn state(hunk: &ReviewHunk) -> (Tone, String) {
-    let decision = hunk.decision.as_ref().map(|(decision, _)| decision);
-    let word = word(hunk.state, decision, hunk.on_disk);
-    match (hunk.state, decision) {
-        (HunkState::Open, Some(Decision::Reject(Some(reason)))) => (Tone::Faint, format!("{word}: {reason}")),
-        (HunkState::Open, Some(Decision::Reject(None))) => (Tone::Faint, word.to_owned()),
-        (HunkState::Open, None | Some(Decision::Accept | Decision::Undo)) => (Tone::Warn, word.to_owned()),
-        (HunkState::Accepted, _) => (Tone::Good, word.to_owned()),
-        (HunkState::Touched, _) => (Tone::Bad, format!("{word}: something else stands there now")),
+    let words = hunk.words();
+    match (hunk.state, hunk.decision.as_ref().map(|(decision, _)| decision)) {
+        (HunkState::Open, Some(Decision::Reject(Some(reason)))) => (Tone::Faint, format!("{words}: {reason}")),
+        (HunkState::Open, Some(Decision::Reject(None))) => (Tone::Faint, words.to_owned()),
+        (HunkState::Open, None | Some(Decision::Accept | Decision::Undo)) => (Tone::Warn, words.to_owned()),
+        (HunkState::Accepted, _) => (if hunk.on_disk { Tone::Good } else { Tone::Warn }, words.to_owned()),
+        (HunkState::Touched, _) => (Tone::Bad, format!("{words}: something else stands there now")),
     }
 }
 

@@ -72,6 +72,15 @@ fn hunks_revisions_and_numbers_too() {
         "reject h1a2b3c4d h00000002 --reason no",
         r#"{"do":"reject","task":"the_only_one","target":{"hunks":["h1a2b3c4d","h00000002"]},"reason":"no"}"#,
     );
+    check(
+        "resolve k3xf h1a2b3c4d theirs",
+        r#"{"do":"resolve","task":{"task":"k3xf"},"hunk":"h1a2b3c4d","side":"theirs"}"#,
+    );
+    check("resolve mine", r#"{"do":"resolve","task":"the_only_one","hunk":null,"side":"mine"}"#);
+    let usage = "next: planwright resolve [TASK] [HUNK…] mine|theirs";
+    check("resolve h1a2b3c4d", &format!("! mine or theirs is missing\n{usage}"));
+    check("resolve h1a2b3c4d h00000002 mine", &format!("! one hunk at a time\n{usage}"));
+    check("why h1a2b3c4d", r#"{"read":"why","task":"the_only_one","hunk":"h1a2b3c4d"}"#);
     check("undo", r#"{"do":"undo","task":"the_only_one","target":"all"}"#);
     check("accept", "DecideTheOnlyOne { task: TheOnlyOne, accept: true, reason: None }");
     check("compare r1 r3-9f2c81d04a7e", r#"{"read":"compare","task":"the_only_one","from":1,"to":3}"#);
@@ -137,7 +146,7 @@ fn what_is_wrong_is_said() {
     insta::assert_snapshot!(read("aprove"), @"
     ! unrecognized subcommand 'aprove'
 
-      tip: some similar subcommands exist: 'mark-done', 'preview', 'approve'
+      tip: some similar subcommands exist: 'mark-done', 'resolve', 'preview', 'approve'
 
     Usage: planwright [OPTIONS] <COMMAND>
     next: planwright --help

@@ -7,7 +7,7 @@ use crate::desk::fixture::*;
 use crate::desk::{Desk, Dossier, Mode, Query, Surroundings};
 use crate::domain::agent::dialogue::ModelInfo;
 use crate::domain::change::{Decision, Flag, HunkState};
-use crate::domain::ids::{GateId, Work};
+use crate::domain::ids::{ContentHash, GateId, HunkId, Work, WorkspacePath};
 use crate::domain::task::action::{Refusal, RefusalKind, Which};
 use crate::domain::task::event::{Ask, Cause, Ending, Event, Outcome, Payload};
 use crate::domain::task::facts::Rung;
@@ -227,6 +227,41 @@ fn hunks_are_shown_with_all_that_a_decision_needs() {
 }
 
 #[test]
+fn a_hunk_is_explained_with_both_sides_what_was_decided_and_what_can_be_done() {
+    let decided = |decision: Decision| Event::HunkDecided {
+        hunk: HunkId::new("h00000003"),
+        path: WorkspacePath::new("src/net.rs").unwrap(),
+        shown: ContentHash::of("x"),
+        decision,
+        stood: None,
+        actor: anna(),
+    };
+    let events = vec![
+        (0, opened("g")),
+        (1, decided(Decision::Reject(Some("the name is taken".to_owned())))),
+        (2, decided(Decision::Undo)),
+    ];
+    let hunks = vec![hunk("h00000003", HunkState::Touched, Some(Decision::Undo))];
+    let dossier = Dossier { hunks: Arc::new(hunks), ..dossier("k3xf", events, TaskState::AwaitingReview) };
+    assert_snapshot!(shown(vec![dossier], Query::Why { task: only(), hunk: None }), @r"
+    h00000003 src/net.rs:4  step policy  touched: something else stands there now
+      `cargo check` passes with it
+     fn send() {
+    -    retry(3)
+    +    retry(policy.attempts)
+      stands there now:
+    |something else
+     }
+
+    step      policy
+    decided   h00000003 in src/net.rs rejected by anna (terminal): the name is taken
+    decided   h00000003 in src/net.rs taken back by anna (terminal)
+    next: planwright resolve k3xf h00000003 mine  keep what stands there
+    next: planwright resolve k3xf h00000003 theirs  put the hunk in the place of exactly what stands there
+    ");
+}
+
+#[test]
 fn a_journal_can_be_looked_at_after_each_event() {
     for length in 1..=story().len() {
         let mut events = story();
@@ -318,6 +353,7 @@ fn no_view_lets_an_escape_through() {
         Query::Status { task: only() },
         Query::Show { task: only() },
         Query::Review { task: only(), all: true },
+        Query::Why { task: only(), hunk: Some(HunkId::new("h00000001")) },
         Query::Timeline { task: only(), mode: Mode::Full },
         Query::Preview { task: only(), work: None },
     ] {

@@ -284,6 +284,25 @@ async fn several_hunks_are_listed_and_nothing_is_decided() {
 }
 
 #[tokio::test]
+async fn a_walk_settles_what_no_longer_fits_as_it_was_shown() {
+    let touched = hunk("h00000001", HunkState::Touched, None);
+    let open = || hunk("h00000002", HunkState::Open, None);
+    let desk = |hunks| with_hunks(TaskState::AwaitingReview, hunks);
+    let fake = Fake::new(Some(desk(vec![touched.clone(), open()])), vec![vec![("settled", desk(vec![open()]))]]);
+    let mut screen = screen(Some("y\nt\nq\n"));
+    assert_eq!(serve("review", fake.port(), &mut screen).await, Exit::Done);
+    let sent = serde_json::to_string(&*fake.seen.lock().unwrap()).unwrap();
+    assert_eq!(
+        sent,
+        format!(
+            r#"[{{"do":"resolve","task":{{"task":"k3xf"}},"hunk":"h00000001","side":"theirs","shown":"{}"}}]"#,
+            touched.shown.as_str()
+        )
+    );
+    assert!(screen.out.text().contains("keep mine, or take theirs? [m,t,s,q,?] (2 left)"), "{}", screen.out.text());
+}
+
+#[tokio::test]
 async fn a_walk_decides_hunk_by_hunk() {
     let ids = ["h00000001", "h00000002", "h00000003"];
     let open = |n: usize| ids.map(|id| hunk(id, HunkState::Open, None))[n..].to_vec();

@@ -3,7 +3,7 @@
 //! Invariant: a heading begins with the hunk's id; every byte of a hunk is seen. Absent: deciding, and rejected hunks'
 //! removal: a page lists them all.
 
-use super::super::review::{counts, word};
+use super::super::review::counts;
 use super::super::status::words_of;
 use super::markdown::{code, fence, line};
 use crate::desk::{Dossier, ReviewHunk};
@@ -67,7 +67,26 @@ fn hunk(page: &mut String, dossier: &Dossier, hunk: &ReviewHunk) {
     let _ = write!(page, "\n{}", fence("diff", &diff));
     if let Some(instead) = &hunk.touching {
         let _ = write!(page, "\nWhat stands there now:\n\n{}", fence("text", instead));
+        if hunk.pending {
+            settling(page, dossier, hunk);
+        }
     }
+}
+
+/// How a hunk is settled where something else stands.
+fn settling(page: &mut String, dossier: &Dossier, hunk: &ReviewHunk) {
+    let way = |side: &str| {
+        let (task, id) = (&dossier.task.id, &hunk.id);
+        let editor = code(&format!("planwright.resolve \"{task}\" \"{id}\" \"{side}\""));
+        format!("{editor} · {}", code(&format!("planwright resolve {task} {id} {side}")))
+    };
+    let _ = writeln!(page, "\n- keep mine: {}", way("mine"));
+    if hunk.exact {
+        let _ = writeln!(page, "- take theirs, in the place of exactly that: {}", way("theirs"));
+    } else {
+        page.push_str("- where it belongs is not known exactly, so it cannot be put there\n");
+    }
+    page.push_str("- or edit that place as you want it, and keep mine\n");
 }
 
 fn title<'a>(dossier: &'a Dossier, step: &StepId) -> Option<&'a str> {
@@ -79,19 +98,20 @@ fn title<'a>(dossier: &'a Dossier, step: &StepId) -> Option<&'a str> {
 fn state(hunk: &ReviewHunk) -> String {
     let by = hunk.decision.as_ref().map(|(_, actor)| format!(" by {}", line(&super::super::view::by(actor))));
     let by = by.unwrap_or_default();
-    let decision = hunk.decision.as_ref().map(|(decision, _)| decision);
-    let word = word(hunk.state, decision, hunk.on_disk);
-    let more = match (hunk.state, decision) {
-        (HunkState::Open, None | Some(Decision::Accept | Decision::Undo)) => String::new(),
+    let words = hunk.words();
+    match (hunk.state, hunk.decision.as_ref().map(|(decision, _)| decision)) {
         (HunkState::Open, Some(Decision::Reject(reason))) => {
             let why = reason.as_ref().map(|why| format!(": {}", line(why))).unwrap_or_default();
-            format!("{by}{why}")
+            format!("**{words}**{by}{why}")
         }
-        (HunkState::Accepted, _) if !hunk.on_disk => format!("{by}; save the file"),
-        (HunkState::Accepted, _) => by,
-        (HunkState::Touched, _) => ": something else stands there now".to_owned(),
-    };
-    format!("**{word}**{more}")
+        (HunkState::Open, Some(Decision::Accept | Decision::Undo) | None) => format!("**{words}**"),
+        (HunkState::Accepted, _) if !hunk.on_disk => format!("**{words}**{by}; save the file"),
+        (HunkState::Accepted, _) => format!("**{words}**{by}"),
+        (HunkState::Touched, Some(Decision::Reject(_))) => format!("**{words}**, yours is kept{by}"),
+        (HunkState::Touched, Some(Decision::Accept | Decision::Undo) | None) => {
+            format!("**{words}**: something else stands there now")
+        }
+    }
 }
 
 fn marked(diff: &mut String, mark: char, text: &str) {

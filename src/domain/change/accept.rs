@@ -35,6 +35,14 @@ pub enum Conflict {
         /// Which hunk.
         hunk: HunkId,
     },
+    /// Something else stands there, and nobody can say from where to where.
+    #[error("it is not known exactly where {hunk} belongs in {path} now, and nothing is guessed")]
+    Unplaced {
+        /// Which file.
+        path: WorkspacePath,
+        /// Which hunk.
+        hunk: HunkId,
+    },
     /// The change has no such hunk.
     #[error("{path} has no hunk {hunk}; a newer proposal may have replaced it")]
     Unknown {
@@ -89,7 +97,7 @@ fn plan_at(
     }
     let mut edits = Vec::new();
     let mut mode = None;
-    for (hunk, HunkStanding { id, state, range, touching }) in change.hunks.iter().zip(standings) {
+    for (hunk, HunkStanding { id, state, range, touching, .. }) in change.hunks.iter().zip(standings) {
         if !ids.contains(&id) {
             continue;
         }
@@ -156,7 +164,7 @@ pub fn edits_at(
         return Err(Conflict::Unknown { path: change.path.clone(), hunk: id.clone() });
     }
     let mut edits = Vec::new();
-    for (hunk, HunkStanding { id, state, range, touching }) in change.hunks.iter().zip(standings) {
+    for (hunk, HunkStanding { id, state, range, touching, .. }) in change.hunks.iter().zip(standings) {
         let from = match (put.contains(id), take.contains(id)) {
             (true, _) => HunkState::Open,
             (false, true) => HunkState::Accepted,

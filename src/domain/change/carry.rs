@@ -259,7 +259,7 @@ fn once(text: &str, between: Range<usize>, lines: &str) -> bool {
 }
 
 /// The lines that a range stands in. An empty range at a line's start stands in none.
-fn whole_lines(text: &str, range: &Range<usize>) -> Range<usize> {
+pub(super) fn whole_lines(text: &str, range: &Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let starts = |at: usize| at == 0 || at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\n');
     let start = match bytes.get(..range.start) {

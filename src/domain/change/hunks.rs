@@ -1,9 +1,11 @@
 //! From two entries to hunks.
 //!
 //! Invariant: the hunks of a change, all applied to `before`, give `after` byte for byte; between two hunks of a file
-//! stand at least three lines that both sides share, so that a hunk can be found by what is around it.
+//! stand at least three lines that both sides share, so that a hunk can be found by what is around it; but for doubtful
+//! lines and the comment that asked (`aside`), which a person decides on by themselves.
 //! Absent: where a hunk stands in the user's text of the moment (`spot`).
 
+use super::aside::Aside;
 use super::model::{Entry, FileChange, Flag, Hunk, HunkKind};
 use crate::domain::ids::{HunkId, StepId, WorkspacePath};
 use crate::domain::text::lines;
@@ -13,6 +15,9 @@ use std::ops::Range;
 
 /// Changed runs with at most so many shared lines between them are one hunk: a person decides on them together.
 pub const NEAR: usize = 2;
+
+/// Whose hunk the removal of the comment is that asked for the task. No step can be called so: a step's id is one word.
+pub const GOAL: &str = "the goal";
 
 /// The change of one path.
 ///
@@ -46,7 +51,7 @@ pub fn file_change_apart(
         (Entry::Absent, Entry::File { .. }) => vec![HunkKind::Create],
         (Entry::File { .. }, Entry::Absent) => vec![HunkKind::Delete],
         (Entry::File { text: old, mode: was }, Entry::File { text: new, mode: is }) => {
-            let mut kinds = apart(line_hunks(old, new), old, new, doubts);
+            let mut kinds = apart(line_hunks(old, new, earlier), old, new, doubts);
             if was != is {
                 kinds.push(HunkKind::Mode);
             }
@@ -179,7 +184,7 @@ fn mode(entry: &Entry) -> u32 {
     }
 }
 
-fn line_hunks(old: &str, new: &str) -> Vec<HunkKind> {
+fn line_hunks(old: &str, new: &str, earlier: Option<&FileChange>) -> Vec<HunkKind> {
     let (old_lines, new_lines) = (lines(old), lines(new));
     let old_starts = starts(&old_lines);
     let new_starts = starts(&new_lines);
@@ -187,8 +192,23 @@ fn line_hunks(old: &str, new: &str) -> Vec<HunkKind> {
         let at = |line: usize| starts.get(line).copied().unwrap_or(0);
         at(range.start)..at(range.end)
     };
+    let aside = earlier.and_then(|earlier| Aside::find(earlier, old)?.runs(&old_lines, &new_lines));
+    aside
+        .unwrap_or_else(|| joined(changes(&old_lines, &new_lines)))
+        .into_iter()
+        .map(|changed| HunkKind::Lines {
+            old: bytes(&old_starts, &changed.old),
+            new: bytes(&new_starts, &changed.new),
+            old_line: u32::try_from(changed.old.start).unwrap_or(u32::MAX),
+            new_line: u32::try_from(changed.new.start).unwrap_or(u32::MAX),
+        })
+        .collect()
+}
+
+/// Runs that lie near each other as one.
+pub(super) fn joined(runs: Vec<Changed>) -> Vec<Changed> {
     let mut joined: Vec<Changed> = Vec::new();
-    for changed in changes(&old_lines, &new_lines) {
+    for changed in runs {
         match joined.last_mut() {
             Some(last) if changed.old.start - last.old.end <= NEAR => {
                 last.old.end = changed.old.end;
@@ -198,14 +218,6 @@ fn line_hunks(old: &str, new: &str) -> Vec<HunkKind> {
         }
     }
     joined
-        .into_iter()
-        .map(|changed| HunkKind::Lines {
-            old: bytes(&old_starts, &changed.old),
-            new: bytes(&new_starts, &changed.new),
-            old_line: u32::try_from(changed.old.start).unwrap_or(u32::MAX),
-            new_line: u32::try_from(changed.new.start).unwrap_or(u32::MAX),
-        })
-        .collect()
 }
 
 /// Takes doubtful lines out of runs that replace line by line.

@@ -12,9 +12,11 @@ pub mod subset;
 
 pub mod accept;
 mod align;
+mod aside;
 mod carry;
 mod edit;
 mod exact;
+pub mod settle;
 pub mod spot;
 pub mod spots;
 

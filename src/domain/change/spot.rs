@@ -11,6 +11,7 @@
 //! whether they typed it anew or rewrote the accepted line.
 
 use super::align::{Graph, Placed, Side, align};
+use super::carry::tells;
 use super::model::{Entry, FileChange, Hunk, HunkKind, HunkState};
 use crate::domain::ids::HunkId;
 use crate::domain::text::lines;
@@ -27,6 +28,9 @@ pub struct HunkStanding {
     pub range: Range<usize>,
     /// What stands there instead, if it is touched.
     pub touching: Option<String>,
+    /// The range is known exactly. Always so where it is open or accepted; what stands at a touched one may be replaced
+    /// as a whole only then.
+    pub exact: bool,
 }
 
 /// Finds every hunk of the change in what stands there now; in the order of `change.hunks`.
@@ -37,12 +41,13 @@ pub fn derive(change: &FileChange, current: &Entry) -> Vec<HunkStanding> {
         .hunks
         .iter()
         .map(|hunk| {
-            let (state, range) = match &hunk.kind {
-                HunkKind::Lines { .. } => line_hunks.next().unwrap_or((HunkState::Touched, 0..0)),
-                HunkKind::Create | HunkKind::Delete => (whole(current, &change.after, &change.before), 0..here.len()),
-                HunkKind::Mode => (mode_state(change, current), 0..0),
+            let (state, range, exact) = match &hunk.kind {
+                HunkKind::Lines { .. } => line_hunks.next().unwrap_or(NOWHERE),
+                HunkKind::Create => (whole(current, &change.after, &change.before), 0..here.len(), stands),
+                HunkKind::Delete => (whole(current, &change.after, &change.before), 0..here.len(), false),
+                HunkKind::Mode => (mode_state(change, current), 0..0, false),
             };
-            standing(hunk, state, range, here)
+            standing(hunk, state, range, here, exact)
         })
         .collect()
 }
@@ -55,18 +60,26 @@ pub(super) fn derive_text(change: &FileChange, text: &str) -> Vec<HunkStanding> 
         .hunks
         .iter()
         .map(|hunk| {
-            let (state, range) = of(hunk).unwrap_or((HunkState::Touched, 0..0));
-            standing(hunk, state, range, text)
+            let (state, range, exact) = of(hunk).unwrap_or(NOWHERE);
+            standing(hunk, state, range, text, exact)
         })
         .collect()
 }
 
-pub(super) fn standing(hunk: &Hunk, state: HunkState, range: Range<usize>, here: &str) -> HunkStanding {
+/// State, bytes, and whether they are known exactly.
+type Found = (HunkState, Range<usize>, bool);
+
+const NOWHERE: Found = (HunkState::Touched, 0..0, false);
+
+/// Lines beside a spot that must stand there, and nowhere else, for it to be known exactly.
+const BESIDE: usize = 3;
+
+pub(super) fn standing(hunk: &Hunk, state: HunkState, range: Range<usize>, here: &str, exact: bool) -> HunkStanding {
     let touching = match state {
         HunkState::Touched => Some(here.get(range.clone()).unwrap_or("").to_owned()),
         HunkState::Open | HunkState::Accepted => None,
     };
-    HunkStanding { id: hunk.id.clone(), state, range, touching }
+    HunkStanding { id: hunk.id.clone(), exact: exact || touching.is_none(), state, range, touching }
 }
 
 /// A file operation: the text decides; a mode that a umask has altered does not.
@@ -93,8 +106,8 @@ fn mode_state(change: &FileChange, current: &Entry) -> HunkState {
     }
 }
 
-/// State and bytes of each hunk of lines, in order.
-fn place_lines(change: &FileChange, here: Option<&str>) -> Vec<(HunkState, Range<usize>)> {
+/// Each hunk of lines, in order.
+fn place_lines(change: &FileChange, here: Option<&str>) -> Vec<Found> {
     let ranges: Vec<(Range<usize>, Range<usize>)> = change
         .hunks
         .iter()
@@ -104,14 +117,14 @@ fn place_lines(change: &FileChange, here: Option<&str>) -> Vec<(HunkState, Range
         })
         .collect();
     let Some(here) = here.filter(|_| !ranges.is_empty()) else {
-        return vec![(HunkState::Touched, 0..0); ranges.len()];
+        return vec![NOWHERE; ranges.len()];
     };
     let (before, after) = (change.before.text(), change.after.text());
     if here == before {
-        return ranges.into_iter().map(|(old, _)| (HunkState::Open, old)).collect();
+        return ranges.into_iter().map(|(old, _)| (HunkState::Open, old, true)).collect();
     }
     if here == after {
-        return ranges.into_iter().map(|(_, new)| (HunkState::Accepted, new)).collect();
+        return ranges.into_iter().map(|(_, new)| (HunkState::Accepted, new, true)).collect();
     }
     let mut gaps = Vec::with_capacity(ranges.len() + 1);
     let mut at = 0;
@@ -138,13 +151,44 @@ fn place_lines(change: &FileChange, here: Option<&str>) -> Vec<(HunkState, Range
     let byte = |line: usize| starts.get(line).copied().unwrap_or(here.len());
     align(&graph, &text)
         .into_iter()
-        .map(|Placed { clean, lines }| {
+        .enumerate()
+        .map(|(at, Placed { clean, lines })| {
             let state = match clean {
                 Some(Side::Old) => HunkState::Open,
                 Some(Side::New) => HunkState::Accepted,
                 None => HunkState::Touched,
             };
-            (state, byte(lines.start)..byte(lines.end))
+            let between =
+                (gaps.get(at).map_or(&[][..], Vec::as_slice), gaps.get(at + 1).map_or(&[][..], Vec::as_slice));
+            let exact = clean.is_some() || is_between(&text, &lines, between, (at == 0, at + 1 == ranges.len()));
+            (state, byte(lines.start)..byte(lines.end), exact)
         })
         .collect()
+}
+
+/// The lines that the change knows above and below a spot stand there, and nowhere else: what is between them is what
+/// stands at it. A file's head and its end count as such lines.
+fn is_between(
+    text: &[&str],
+    spot: &Range<usize>,
+    (above, below): (&[&str], &[&str]),
+    (first, last): (bool, bool),
+) -> bool {
+    let alone = |lines: &[&str], at: Option<usize>| {
+        let Some(at) = at.filter(|_| tells(&lines.concat())) else { return false };
+        let mut places = text.windows(lines.len().max(1)).enumerate().filter(|(_, window)| *window == lines);
+        places.next().is_some_and(|(place, _)| place == at) && places.next().is_none()
+    };
+    // A line at its edge that stands inside once more may be the edge.
+    let inside = text.get(spot.clone()).unwrap_or(&[]);
+    if [above.last(), below.first()].into_iter().flatten().any(|edge| inside.contains(edge)) {
+        return false;
+    }
+    let head = above.get(above.len().saturating_sub(BESIDE)..).unwrap_or(above);
+    let tail = below.get(..BESIDE.min(below.len())).unwrap_or(below);
+    let from_head =
+        first && above.len() <= BESIDE && spot.start == above.len() && text.get(..spot.start) == Some(above);
+    let to_end =
+        last && below.len() <= BESIDE && spot.end + below.len() == text.len() && text.get(spot.end..) == Some(below);
+    (from_head || alone(head, spot.start.checked_sub(head.len()))) && (to_end || alone(tail, Some(spot.end)))
 }

@@ -10,7 +10,7 @@
 //! **Absent:** versions, sessions, and the text itself, which its owner keeps.
 
 use super::accept::edits_at;
-use super::carry::{Held, carry, read, sides, tells};
+use super::carry::{Held, carry, read, sides, tells, whole_lines};
 use super::edit::Edit;
 use super::exact::exact;
 use super::model::{FileChange, Hunk, HunkKind, HunkState};
@@ -210,21 +210,24 @@ impl Spots {
     pub fn standings(&self, change: &FileChange, text: &str) -> Vec<HunkStanding> {
         let mut held = self.held.iter();
         let mut of = |hunk: &Hunk| match &hunk.kind {
-            HunkKind::Lines { .. } => {
-                held.next().map_or((HunkState::Touched, 0..0), |held| (held.state, held.range.clone()))
-            }
-            HunkKind::Create if text == change.after.text() => (HunkState::Accepted, 0..text.len()),
-            HunkKind::Create if text.is_empty() => (HunkState::Open, 0..0),
-            HunkKind::Delete if text == change.before.text() => (HunkState::Open, 0..text.len()),
-            HunkKind::Create | HunkKind::Delete => (HunkState::Touched, 0..text.len()),
-            HunkKind::Mode => (HunkState::Open, 0..0),
+            HunkKind::Lines { .. } => held.next().map_or((HunkState::Touched, 0..0, false), |held| {
+                // carried through every edit, none of which reached over its edges
+                let exact = !held.loose && whole_lines(text, &held.range) == held.range;
+                (held.state, held.range.clone(), exact)
+            }),
+            HunkKind::Create if text == change.after.text() => (HunkState::Accepted, 0..text.len(), true),
+            HunkKind::Create if text.is_empty() => (HunkState::Open, 0..0, true),
+            HunkKind::Delete if text == change.before.text() => (HunkState::Open, 0..text.len(), false),
+            HunkKind::Create => (HunkState::Touched, 0..text.len(), true),
+            HunkKind::Delete => (HunkState::Touched, 0..text.len(), false),
+            HunkKind::Mode => (HunkState::Open, 0..0, false),
         };
         change
             .hunks
             .iter()
             .map(|hunk| {
-                let (state, range) = of(hunk);
-                standing(hunk, state, range, text)
+                let (state, range, exact) = of(hunk);
+                standing(hunk, state, range, text, exact)
             })
             .collect()
     }

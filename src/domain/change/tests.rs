@@ -6,10 +6,12 @@
 )]
 
 mod acting;
+mod aside;
 mod enforcing;
 mod patching;
 mod placing;
 pub(crate) mod samples;
+mod settling;
 
 use super::*;
 use crate::domain::ids::{HunkId, StepId, WorkspacePath};

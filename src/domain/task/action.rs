@@ -61,6 +61,19 @@ pub enum GateAnswer {
     Happened,
 }
 
+impl GateAnswer {
+    /// The answer that a word is.
+    pub fn read(word: &str) -> Option<Self> {
+        match word {
+            "allow" => Some(GateAnswer::Allow),
+            "allow_for_plan" | "allowForPlan" => Some(GateAnswer::AllowForPlan),
+            "deny" => Some(GateAnswer::Deny),
+            "happened" => Some(GateAnswer::Happened),
+            _ => None,
+        }
+    }
+}
+
 /// Which hunks a decision is about.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,6 +86,27 @@ pub enum Target {
     Step(StepId),
     /// All pending ones, but for uncertain ones (I2).
     All,
+}
+
+/// Whose text stays where a hunk no longer fits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// What stands there: the hunk is left out.
+    Mine,
+    /// The hunk's: it takes the place of exactly what stands there.
+    Theirs,
+}
+
+impl Side {
+    /// The side that a word is.
+    pub fn read(word: &str) -> Option<Self> {
+        match word {
+            "mine" => Some(Side::Mine),
+            "theirs" => Some(Side::Theirs),
+            _ => None,
+        }
+    }
 }
 
 /// A task as the user names it.
@@ -236,6 +270,18 @@ pub enum Action {
         /// Reaches the next request, or is offered with a revision.
         reason: Option<String>,
     },
+    /// Settle a hunk at whose place something else stands.
+    Resolve {
+        /// Which task.
+        task: Which,
+        /// Which hunk; absent = the only one that is touched.
+        hunk: Option<HunkId>,
+        /// Whose text stays.
+        side: Side,
+        /// The hash of both sides as they were shown; where they are others by now, nothing is done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<ContentHash>,
+    },
     /// Take decisions back.
     Undo {
         /// Which task.
@@ -264,7 +310,8 @@ impl Action {
             | Action::MarkDone { .. }
             | Action::Gate { gate: Some(_), .. }
             | Action::Accept { .. }
-            | Action::Reject { .. } => true,
+            | Action::Reject { .. }
+            | Action::Resolve { hunk: Some(_), .. } => true,
             Action::Retry { .. }
             | Action::Say { .. }
             | Action::Revise { .. }
@@ -272,6 +319,7 @@ impl Action {
             | Action::Gate { gate: None, .. }
             | Action::Answer { .. }
             | Action::Offer { .. }
+            | Action::Resolve { hunk: None, .. }
             | Action::Undo { .. } => false,
         }
     }

@@ -63,6 +63,7 @@ pub fn decide(task: &Task, plan: Option<&ApprovedPlan>, actor: &Actor, action: &
         | Action::Offer { .. }
         | Action::Accept { .. }
         | Action::Reject { .. }
+        | Action::Resolve { .. }
         | Action::Undo { .. } => Ok(Vec::new()),
     }
 }

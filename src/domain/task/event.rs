@@ -285,6 +285,9 @@ pub enum Event {
         shown: ContentHash,
         /// What.
         decision: Decision,
+        /// The payload of the user's own text that gives way to the hunk's: whoever takes the decision back has it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stood: Option<ContentHash>,
         /// Who.
         actor: Actor,
     },

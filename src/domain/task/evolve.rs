@@ -200,13 +200,14 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
         Event::Restored => task.document = Document::Same,
         Event::Offered { revision } => task.offered = Some(revision.clone()),
         Event::OfferEnded { .. } => task.offered = None,
-        Event::HunkDecided { hunk, path, shown, decision, actor } => {
+        Event::HunkDecided { hunk, path, shown, decision, stood, actor } => {
             task.decisions.insert(
                 hunk.clone(),
                 Decided {
                     path: path.clone(),
                     decision: decision.clone(),
                     shown: shown.clone(),
+                    stood: stood.clone(),
                     by: actor.clone(),
                     at: *at,
                     seq: *seq,

@@ -429,6 +429,8 @@ pub struct Decided {
     pub decision: Decision,
     /// The hash of what was shown.
     pub shown: ContentHash,
+    /// The payload of the user's own text that gave way.
+    pub stood: Option<ContentHash>,
     /// Who.
     pub by: Actor,
     /// When.

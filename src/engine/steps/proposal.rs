@@ -11,7 +11,6 @@ use crate::domain::policy::paths;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Event, Intent};
 use crate::engine::case::{self, Merged};
-use crate::engine::comment;
 use crate::engine::work::{Came, Halt, Run};
 use crate::ports::Source;
 use serde::{Deserialize, Serialize};
@@ -152,12 +151,21 @@ async fn format(run: &mut Run, made: &Made) -> Result<Entry, Halt> {
 
 fn change(run: &Run, step: &Step, merged: &Merged, made: Made) -> FileChange {
     let changes = merged.changes();
-    let earlier = changes.get(&made.path).filter(|change| change.before == made.user);
-    let mut change =
-        hunks::file_change_apart(made.path.clone(), &made.user, &made.after, &step.id, earlier, &made.doubts);
+    let earlier = changes.get(&made.path).map(|earlier| as_far_as_it_holds(earlier, &made.user));
+    let (path, user, after) = (made.path.clone(), &made.user, &made.after);
+    let mut change = hunks::file_change_apart(path, user, after, &step.id, earlier.as_ref(), &made.doubts);
     flag_outside_focus(run, step, &mut change);
     flag_measures(&mut change);
     change
+}
+
+/// Of a change that was made from another text of the user only the comment's removal is known again.
+fn as_far_as_it_holds(earlier: &FileChange, user: &Entry) -> FileChange {
+    let mut earlier = earlier.clone();
+    if earlier.before != *user {
+        earlier.hunks.retain(|hunk| hunk.author.as_str() == hunks::GOAL);
+    }
+    earlier
 }
 
 /// A hunk outside the step's focus is shown as such (A3).
@@ -213,12 +221,8 @@ fn together(merged: &Merged, proposal: &Proposal) -> Vec<Changed> {
 }
 
 fn of_steps(change: FileChange) -> Changed {
-    let asked: Vec<HunkId> = change
-        .hunks
-        .iter()
-        .filter(|hunk| hunk.author.as_str() == comment::AUTHOR)
-        .map(|hunk| hunk.id.clone())
-        .collect();
+    let asked: Vec<HunkId> =
+        change.hunks.iter().filter(|hunk| hunk.author.as_str() == hunks::GOAL).map(|hunk| hunk.id.clone()).collect();
     // A change's own hunks always fit the text it was made from.
     let before = accept::plan_write(&change, &change.before, &asked).unwrap_or_else(|_| change.before.clone());
     Changed { path: change.path, before, after: change.after }

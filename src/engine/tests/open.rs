@@ -40,6 +40,10 @@ fn undo(target: Target) -> Action {
     Action::Undo { task: Which::TheOnlyOne, target }
 }
 
+fn resolve(hunk: &HunkId, side: Side) -> Action {
+    Action::Resolve { task: Which::TheOnlyOne, hunk: Some(hunk.clone()), side, shown: None }
+}
+
 fn ids(seen: &Dossier) -> Vec<HunkId> {
     seen.hunks.iter().map(|hunk| hunk.id.clone()).collect()
 }
@@ -369,4 +373,62 @@ async fn a_decision_under_which_the_store_fails_is_answered() {
     assert!(resumed.is_err());
     let answer = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap().unwrap();
     assert_eq!(answer.unwrap_err().kind, RefusalKind::Broken);
+}
+
+#[tokio::test]
+async fn theirs_takes_the_place_of_exactly_what_stands_there_and_mine_comes_back() {
+    for open in [true, false] {
+        let hands = if open { opened().await } else { two().await };
+        if !open {
+            hands.run(None, reviewable).await;
+        }
+        let first = ids(&hands.seen())[0].clone();
+        // The user has something else there, and their own line in the middle.
+        let mine = LIST.replace("one", "eins").replace("two", "zwei");
+        if open {
+            hands.documents.show(&at(), &mine);
+        } else {
+            hands.workspace.change_behind(&at(), file(&mine));
+        }
+        let now = || if open { hands.buffer() } else { hands.text() };
+        let refusal = hands.ask(accept(Target::Hunks(vec![first.clone()]))).await.unwrap_err();
+        hands.until(|seen| rows(seen).starts_with("one→1 Touched")).await;
+        assert!(refusal.next.contains("resolve") && now() == mine, "{refusal:?}");
+        hands.act(resolve(&first, Side::Theirs)).await;
+        assert_eq!(now(), mine.replace("eins", "1"), "open: {open}");
+        let stands = if open { "Accepted unsaved pending" } else { "Accepted" };
+        hands.until_rows(&format!("one→1 {stands}; three→3 Open pending")).await;
+        let seen = hands.seen();
+        let decided = &seen.task.decisions[&first];
+        assert_eq!(decided.shown, crate::domain::change::settle::shown("eins\n", "1\n"), "what was shown");
+        // Asked for again it is as it is; taken back, every byte of theirs is there again.
+        hands.act(resolve(&first, Side::Theirs)).await;
+        hands.act(undo(Target::Hunks(vec![first.clone()]))).await;
+        assert_eq!(now(), mine, "open: {open}");
+        hands.until(|seen| rows(seen).starts_with("one→1 Touched")).await;
+        hands.act(resolve(&first, Side::Mine)).await;
+        hands.until(|seen| rows(seen).starts_with("one→1 Touched") && !seen.hunks[0].pending).await;
+        assert_eq!(now(), mine, "open: {open}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_longer_as_it_was_shown_or_known_exactly_is_not_settled() {
+    let hands = opened().await;
+    let first = ids(&hands.seen())[0].clone();
+    let refusal = hands.ask(resolve(&first, Side::Theirs)).await.unwrap_err();
+    assert_eq!(refusal.message, format!("{first} fits: nothing else stands at its place in src/list.txt"));
+    let mine = LIST.replace("one", "eins");
+    hands.documents.show(&at(), &mine);
+    hands.until(|seen| rows(seen).starts_with("one→1 Touched")).await;
+    let shown = Some(crate::domain::change::settle::shown("uno\n", "1\n"));
+    let old = Action::Resolve { task: Which::TheOnlyOne, hunk: Some(first.clone()), side: Side::Theirs, shown };
+    let refusal = hands.ask(old).await.unwrap_err();
+    assert!(refusal.message.contains("no longer what was shown"), "{refusal:?}");
+    // The lines beside it have gone with it.
+    hands.documents.show(&at(), "x\ny\n");
+    hands.until(|seen| rows(seen) == "one→1 Touched unsaved pending; three→3 Touched unsaved pending").await;
+    let refusal = hands.ask(resolve(&first, Side::Theirs)).await.unwrap_err();
+    assert!(refusal.message.contains("not known exactly") && refusal.next.contains("mine"), "{refusal:?}");
+    assert_eq!((hands.buffer(), hands.text()), ("x\ny\n".to_owned(), LIST.to_owned()));
 }

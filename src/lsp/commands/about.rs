@@ -5,7 +5,7 @@
 
 use super::errand::Errand;
 use crate::desk::Desk;
-use crate::domain::ids::WorkspacePath;
+use crate::domain::ids::{HunkId, WorkspacePath};
 use crate::domain::task::action::{Action, Place, Target, Which};
 use crate::lsp::views::tasks::page_of;
 
@@ -35,6 +35,11 @@ fn of_task(which: &Which) -> Option<WorkspacePath> {
     }
 }
 
+fn of_hunk(ids: &[HunkId], desk: &Desk) -> Option<WorkspacePath> {
+    let mut all = desk.tasks.iter().flat_map(|dossier| dossier.hunks.iter());
+    all.find(|hunk| ids.contains(&hunk.id)).map(|hunk| hunk.path.clone())
+}
+
 fn of_action(action: &Action, desk: &Desk) -> Option<WorkspacePath> {
     match action {
         Action::Plan { goal, .. } | Action::Small { goal, .. } | Action::AskQuestion { goal } => {
@@ -43,13 +48,14 @@ fn of_action(action: &Action, desk: &Desk) -> Option<WorkspacePath> {
         Action::Accept { task, target } | Action::Reject { task, target, .. } | Action::Undo { task, target } => {
             match target {
                 Target::File(path) => Some(path.clone()),
-                Target::Hunks(ids) => {
-                    let mut all = desk.tasks.iter().flat_map(|dossier| dossier.hunks.iter());
-                    all.find(|hunk| ids.contains(&hunk.id)).map(|hunk| hunk.path.clone())
-                }
+                Target::Hunks(ids) => of_hunk(ids, desk),
                 Target::Step(_) | Target::All => of_task(task),
             }
         }
+        Action::Resolve { task, hunk, .. } => match hunk {
+            Some(hunk) => of_hunk(std::slice::from_ref(hunk), desk),
+            None => of_task(task),
+        },
         Action::Approve { task, .. }
         | Action::Run { task }
         | Action::Resume { task }

@@ -88,13 +88,21 @@ pub async fn approve_and_run(
 /// What a goal page comes to.
 pub fn of_page(asked: Asked) -> Errand {
     let Asked { wanted, place, words } = asked;
+    let wanted = match wanted {
+        Wanted::Reject { task, hunk } => {
+            let (task, target) = (Which::Task(task), Target::Hunks(vec![hunk]));
+            return Errand::Act(Action::Reject { task, target, reason: Some(words) });
+        }
+        Wanted::Say { task, step } => return Errand::Act(Action::Say { task: Which::Task(task), words, step }),
+        wanted => wanted,
+    };
     let goal = |place| Goal { words: words.clone(), place, references: Vec::new(), comment: None };
     match (wanted, place) {
         (Wanted::Ask, place) => Errand::Begin(Action::AskQuestion { goal: goal(place) }),
         (Wanted::Change, Some(place)) if place.lines.is_some() => {
             Errand::Small { place, words: Some(words), fix: false }
         }
-        (Wanted::Plan | Wanted::Change, place) => Errand::Begin(Action::Plan { goal: goal(place), document: None }),
+        (_, place) => Errand::Begin(Action::Plan { goal: goal(place), document: None }),
     }
 }
 
@@ -194,6 +202,12 @@ impl Doing<'_> {
         };
         let (task, target) = (Which::Task(one.task.clone()), Target::Hunks(vec![one.hunk.clone()]));
         let action = match decision {
+            Decide::RejectFor => {
+                let wanted = Wanted::Reject { task: one.task.clone(), hunk: one.hunk.clone() };
+                return self.ask_for_words(wanted, None).await;
+            }
+            Decide::Why => return self.review(task, Some(&one.hunk)).await,
+            Decide::Resolve(side) => Action::Resolve { task, hunk: Some(one.hunk.clone()), side, shown: None },
             Decide::Accept => Action::Accept { task, target },
             Decide::Reject(reason) => Action::Reject { task, target, reason },
             Decide::Undo => Action::Undo { task, target },
@@ -225,7 +239,9 @@ impl Doing<'_> {
         let lines = place.and_then(|place| place.lines);
         let meant = |placed: &Placed<'_>| {
             let decidable = match decision {
-                Decide::Accept | Decide::Reject(_) => placed.is_undecided(),
+                Decide::Accept | Decide::Reject(_) | Decide::RejectFor => placed.is_undecided(),
+                Decide::Resolve(_) => placed.is_undecided() && placed.state == HunkState::Touched,
+                Decide::Why => placed.is_pending() || (place.is_some() && placed.hunk.decision.is_some()),
                 Decide::Undo => match (&placed.hunk.decision, placed.state) {
                     (Some((Decision::Accept, _)), HunkState::Accepted) => true,
                     (Some((Decision::Reject(_), _)), _) => true,
@@ -356,46 +372,53 @@ impl Doing<'_> {
 
     /// Opens the goal page. One that holds words which nothing came of yet is shown as it is.
     async fn ask_for_words(&self, wanted: Wanted, place: Option<Place>) -> Result<(), Refusal> {
-        let blank = paper::blank(wanted, place.as_ref());
-        let path = WorkspacePath::new(paper::PAGE).map_err(|_| nonsense())?;
+        let blank = paper::blank(&wanted, place.as_ref());
+        let page = wanted.page();
+        let path = WorkspacePath::new(page).map_err(|_| nonsense())?;
         let (documents, ours) = (self.session.documents(), self.session.id());
         let open = ours.and_then(|id| Some((self.session.uri_of(&path)?, documents.of(id, &path)?)));
         if let Some((uri, document)) = open {
-            return self.blank_in_editor(path, uri, document, blank).await;
+            return self.blank_in_editor(wanted, path, uri, document, blank).await;
         }
-        let stored = self.ask(Query::Loose { page: LoosePage::Goal, text: None }).await;
+        let loose = wanted.loose();
+        let stored = self.ask(Query::Loose { page: loose, text: None }).await;
         let elsewhere = documents.newest(&path).map(|document| document.text.to_string());
         let (stored, is_read) = match stored {
             Ok(View::Loose(stored)) => (stored, true),
             // What nobody can read may hold words all the same.
             Ok(_) | Err(_) => (None, false),
         };
-        if !is_read || stored.into_iter().chain(elsewhere).any(|text| self.holds_unsent(&text)) {
-            self.issued.show_file(self.session, &self.root.root().join(paper::PAGE), None).await;
-            return Ok(());
+        let unsent = stored.into_iter().chain(elsewhere).find_map(|text| self.unsent(page, &text));
+        if unsent.is_some() || !is_read {
+            self.issued.show_file(self.session, &self.root.root().join(page), None).await;
+            return unsent.map_or(Ok(()), |unsent| for_another(&unsent, &wanted));
         }
-        self.session.commands().handed_out();
-        self.loose(LoosePage::Goal, blank).await
+        self.session.commands().handed_out(page);
+        self.loose(loose, blank).await
     }
 
-    fn holds_unsent(&self, page: &str) -> bool {
-        paper::read(page).is_some_and(|asked| self.session.commands().is_unsent(&asked, &self.session.desk()))
+    /// What a page holds that nothing came of yet.
+    fn unsent(&self, page: &'static str, text: &str) -> Option<Asked> {
+        let asked = paper::read(text).filter(|asked| asked.wanted.page() == page)?;
+        self.session.commands().is_unsent(&asked, &self.session.desk()).then_some(asked)
     }
 
     /// The same where this client has the page open: what it shows is replaced, if nobody has typed since.
     async fn blank_in_editor(
         &self,
+        wanted: Wanted,
         path: WorkspacePath,
         uri: Url,
         document: Document,
         blank: String,
     ) -> Result<(), Refusal> {
+        let page = wanted.page();
         self.issued.show(self.session, uri, None).await;
-        if self.holds_unsent(&document.text) {
-            return Ok(());
+        if let Some(unsent) = self.unsent(page, &document.text) {
+            return for_another(&unsent, &wanted);
         }
         if *document.text == *blank {
-            self.session.commands().handed_out();
+            self.session.commands().handed_out(page);
             return Ok(());
         }
         let documents = self.session.documents();
@@ -411,11 +434,20 @@ impl Doing<'_> {
         let put = change.hunks.iter().map(|hunk| hunk.id.clone()).collect();
         let order = EditorOrder { change, put, take: Vec::new(), label: "a new goal".to_owned(), until: None };
         match editor.carry_out(order).await {
-            Ok(()) => self.session.commands().handed_out(),
-            Err(fault) => self.session.client().log(format!("planwright: goal.md stays as it was: {fault}")),
+            Ok(()) => self.session.commands().handed_out(page),
+            Err(fault) => self.session.client().log(format!("planwright: {page} stays as it was: {fault}")),
         }
         Ok(())
     }
+}
+
+/// Words for another hunk or task must not be taken for these. A goal says on its page what it is.
+fn for_another(unsent: &Asked, wanted: &Wanted) -> Result<(), Refusal> {
+    if wanted.page() == paper::PAGE || unsent.wanted == *wanted {
+        return Ok(());
+    }
+    let message = "words.md holds words for something else";
+    Err(refuse(RefusalKind::WrongState, message, "save it, or empty it, then give the command again"))
 }
 
 /// A hunk that a decision could be about.
@@ -428,7 +460,9 @@ struct Candidate {
 fn none_or_several(candidates: &[Candidate], decision: &Decide) -> Refusal {
     let word = match decision {
         Decide::Accept => "accept",
-        Decide::Reject(_) => "reject",
+        Decide::Reject(_) | Decide::RejectFor => "reject",
+        Decide::Resolve(_) => "resolve",
+        Decide::Why => "explain",
         Decide::Undo => "undo",
     };
     if candidates.is_empty() {
@@ -440,7 +474,7 @@ fn none_or_several(candidates: &[Candidate], decision: &Decide) -> Refusal {
     refuse(
         RefusalKind::SeveralCandidates,
         format!("{} could be meant: {list}{more}", counted(candidates.len(), "hunk")),
-        format!("planwright.{word} HUNK, or at one of them"),
+        format!("planwright.{} HUNK, or at one of them", if word == "explain" { "why" } else { word }),
     )
 }
 

@@ -1,7 +1,8 @@
 //! What a command comes to: an action for the engine, a page to be shown, or a choice that is still to be made.
 //!
 //! Invariant: a pure function of the row and its arguments. A decision names its target, or says that it is to be the
-//! only one there is; nothing is guessed, and nothing that was given is left out. Absent: looking for that one; whoever carries the errand out has the desk.
+//! only one there is; nothing is guessed, and nothing that was given is left out. Absent: looking for that one; whoever
+//! carries the errand out has the desk.
 
 use super::arguments::{Given, Reported};
 use crate::actions::{Row, Verb};
@@ -78,12 +79,18 @@ pub enum Decide {
     Accept,
     /// Leave it out.
     Reject(Option<String>),
+    /// Leave it out, for a reason that is still to be asked for.
+    RejectFor,
+    /// Settle it, where something else stands.
+    Resolve(Side),
     /// Take the decision back.
     Undo,
+    /// Decide nothing: explain it.
+    Why,
 }
 
 /// What words are for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wanted {
     /// A goal to plan.
     Plan,
@@ -91,6 +98,20 @@ pub enum Wanted {
     Change,
     /// A question.
     Ask,
+    /// A reason why a hunk is left out.
+    Reject {
+        /// Of which task.
+        task: TaskId,
+        /// Which.
+        hunk: HunkId,
+    },
+    /// An instruction for a task that runs.
+    Say {
+        /// Which task.
+        task: TaskId,
+        /// For this step only.
+        step: Option<StepId>,
+    },
 }
 
 /// What is shown.
@@ -168,7 +189,11 @@ fn taken(row: &Row, given: &mut Given) -> Result<Errand, String> {
         Verb::TakeOver => act(Action::TakeOver { task: which(given), step: step(given)? }),
         Verb::MarkDone => act(Action::MarkDone { task: which(given), step: step(given)? }),
         Verb::Say => {
-            let words = needed(given, "what to say")?;
+            let Some(words) = said(given) else {
+                // Where nobody can be asked in a box there is a page; it names its task.
+                let task = given.task.take().ok_or_else(|| missing("what to say"))?;
+                return Ok(Errand::Words { wanted: Wanted::Say { task, step: given.step.take() }, place: None });
+            };
             act(Action::Say { task: which(given), words, step: given.step.take() })
         }
         Verb::Revise => act(Action::Revise { task: which(given), words: needed(given, "what to change")? }),
@@ -212,6 +237,14 @@ fn taken(row: &Row, given: &mut Given) -> Result<Errand, String> {
             Some(target) => Errand::Act(Action::Accept { task: which(given), target }),
             None => decide(given, Decide::Accept),
         }),
+        Verb::Reject if take(&mut given.ask) => match (target(given)?, given.task.take()) {
+            (None, task) => Ok(Errand::Decide { decision: Decide::RejectFor, task, place: given.place.take() }),
+            (Some(Target::Hunks(hunks)), Some(task)) if hunks.len() == 1 => {
+                let hunk = hunks.into_iter().next().ok_or_else(|| missing("the hunk"))?;
+                Ok(Errand::Words { wanted: Wanted::Reject { task, hunk }, place: None })
+            }
+            (Some(_), _) => Err("words are asked for of one hunk of a task".to_owned()),
+        },
         Verb::Reject => {
             let reason = said(given);
             Ok(match target(given)? {
@@ -219,6 +252,20 @@ fn taken(row: &Row, given: &mut Given) -> Result<Errand, String> {
                 None => decide(given, Decide::Reject(reason)),
             })
         }
+        Verb::Resolve => {
+            let side = given.side.take().ok_or_else(|| missing("mine or theirs"))?;
+            match one_hunk(given)? {
+                Some(hunk) => {
+                    let shown = given.shown.take();
+                    act(Action::Resolve { task: which(given), hunk: Some(hunk), side, shown })
+                }
+                None => Ok(decide(given, Decide::Resolve(side))),
+            }
+        }
+        Verb::Why => match one_hunk(given)? {
+            Some(hunk) => Ok(Errand::Show(Shown::Review(which(given), Some(hunk)))),
+            None => Ok(decide(given, Decide::Why)),
+        },
         Verb::Undo => Ok(match (target(given)?, &given.place) {
             (Some(target), _) => Errand::Act(Action::Undo { task: which(given), target }),
             (None, None) => Errand::Act(Action::Undo { task: which(given), target: Target::All }),
@@ -289,6 +336,15 @@ fn goal(given: &mut Given, words: String) -> Goal {
 
 fn decide(given: &mut Given, decision: Decide) -> Errand {
     Errand::Decide { decision, task: given.task.take(), place: given.place.take() }
+}
+
+/// The hunk that is named; none where none is.
+fn one_hunk(given: &mut Given) -> Result<Option<HunkId>, String> {
+    let mut hunks = take(&mut given.hunks).into_iter();
+    match (hunks.next(), hunks.next()) {
+        (hunk, None) => Ok(hunk),
+        (_, Some(_)) => Err("one hunk at a time".to_owned()),
+    }
 }
 
 /// Which hunks are named; none where none are.

@@ -8,9 +8,11 @@ use super::errand::Wanted;
 use super::paper::Asked;
 use super::{OPENING, Order};
 use crate::desk::{Desk, Dossier};
+use crate::domain::change::Decision;
 use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::plan::small;
 use crate::domain::task::action::Refusal;
+use crate::domain::task::state::Said;
 use crate::lsp::session::Session;
 use crate::lsp::views::{Section, diagnostic};
 use std::collections::HashSet;
@@ -53,10 +55,10 @@ impl Drop for Goal {
 
 #[derive(Default)]
 pub(super) struct Remembered {
-    /// Goal pages that were acted on since the last blank one.
-    pub asked: HashSet<ContentHash>,
-    /// A blank page was handed out, and nothing came of it yet.
-    pub blank: bool,
+    /// Pages that were acted on since the last blank one of their name.
+    pub asked: HashSet<(&'static str, ContentHash)>,
+    /// Of these a blank one was handed out, and nothing came of it yet.
+    pub blank: HashSet<&'static str>,
     /// The hunk that was gone to last: file and 0-based line.
     pub stop: Option<(WorkspacePath, u32)>,
     /// Why the root is not open.
@@ -117,15 +119,15 @@ impl Memory {
     }
 
     /// A blank page was handed out.
-    pub(super) fn handed_out(&self) {
+    pub(super) fn handed_out(&self, page: &'static str) {
         let mut remembered = self.lock();
-        remembered.asked.clear();
-        remembered.blank = true;
+        remembered.asked.retain(|(of, _)| *of != page);
+        remembered.blank.insert(page);
     }
 
     /// A page was saved: the task that it was made into before, unless it was blank meanwhile.
     pub(super) fn sent(&self, asked: &Asked, desk: &Desk) -> Option<TaskId> {
-        if std::mem::take(&mut self.lock().blank) {
+        if self.lock().blank.remove(asked.wanted.page()) {
             return None;
         }
         task_of(asked, desk)
@@ -133,12 +135,25 @@ impl Memory {
 
     /// Nothing came of the words of this page yet.
     pub(super) fn is_unsent(&self, asked: &Asked, desk: &Desk) -> bool {
-        !self.lock().asked.contains(&asked.hash()) && task_of(asked, desk).is_none()
+        !self.lock().asked.contains(&asked.key()) && task_of(asked, desk).is_none()
     }
 }
 
-/// The task that has these words, at this place, as its goal.
+/// The task that has these words: as its goal, at this place; as what was said to it; as the reason of a decision.
 fn task_of(asked: &Asked, desk: &Desk) -> Option<TaskId> {
+    let of = |id: &TaskId| desk.tasks.iter().find(|dossier| dossier.task.id == *id);
+    match &asked.wanted {
+        Wanted::Reject { task, hunk } => {
+            let reason = Decision::Reject(Some(asked.words.clone()));
+            let decided = of(task)?.task.decisions.get(hunk)?;
+            return (decided.decision == reason).then(|| task.clone());
+        }
+        Wanted::Say { task, step } => {
+            let said = |said: &Said| said.words == asked.words && said.step == *step;
+            return of(task)?.task.said.iter().any(said).then(|| task.clone());
+        }
+        Wanted::Plan | Wanted::Change | Wanted::Ask => {}
+    }
     let asks = |dossier: &Dossier| dossier.page.as_ref().is_some_and(|page| small::is_question(&page.plan));
     let same = desk.tasks.iter().find(|dossier| {
         let goal = &dossier.task.goal;

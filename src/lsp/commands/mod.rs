@@ -69,7 +69,7 @@ pub(super) struct Order {
 enum What {
     /// A command, as the client wrote it.
     Command { id: String, arguments: Vec<Value> },
-    /// A goal page was saved.
+    /// A page with words was saved.
     Page(Asked),
 }
 
@@ -81,17 +81,19 @@ pub fn run(session: &Arc<Session>, id: &str, arguments: &[Value]) {
     take(session, What::Command { id: id.to_owned(), arguments: arguments.to_vec() });
 }
 
-/// The goal page was saved.
+/// A page with words was saved.
 pub fn saved(session: &Arc<Session>, path: &WorkspacePath) {
-    if !is_goal_page(path) {
+    if !is_words_page(path) {
         return;
     }
     let Some(document) = session.id().and_then(|id| session.documents().of(id, path)) else { return };
-    say_of_goal(session, Vec::new());
-    let Some(asked) = paper::read(&document.text) else { return };
+    if path.as_str() == paper::PAGE {
+        say_of_goal(session, Vec::new());
+    }
+    let Some(asked) = paper::read(&document.text).filter(|asked| asked.wanted.page() == path.as_str()) else { return };
     session.acted();
     // Here, so that of two that are saved at once one is acted on.
-    if session.commands().lock().asked.insert(asked.hash()) {
+    if session.commands().lock().asked.insert(asked.key()) {
         take(session, What::Page(asked));
     }
 }
@@ -119,12 +121,12 @@ fn say_of_goal(session: &Session, said: Vec<Diagnostic>) {
     }
 }
 
-/// Where a goal is written.
-pub fn is_goal_page(path: &WorkspacePath) -> bool {
-    path.as_str() == paper::PAGE
+/// Where a goal is written, or other words that a command asks for.
+pub fn is_words_page(path: &WorkspacePath) -> bool {
+    path.as_str() == paper::PAGE || path.as_str() == paper::WORDS
 }
 
-/// A goal page as we wrote it holds none.
+/// A page as we wrote it holds none.
 pub fn holds_words(page: &str) -> bool {
     paper::read(page).is_some()
 }
@@ -198,7 +200,10 @@ async fn carried_out(
         What::Command { id, arguments } => understood(session, id, arguments)?,
         What::Page(asked) => {
             if let Some(task) = session.commands().sent(asked, &session.desk()) {
-                session.client().log(format!("planwright: this goal is task {task}; planwright.plan begins another"));
+                session.client().log(match asked.wanted.page() {
+                    paper::PAGE => format!("planwright: this goal is task {task}; planwright.plan begins another"),
+                    page => format!("planwright: {page} is done already, at task {task}"),
+                });
                 return Ok(());
             }
             carry::of_page(asked.clone())
@@ -213,7 +218,7 @@ impl Order {
     /// Nothing came of it: a page that is saved again is tried again.
     fn forget(&self, session: &Session) {
         if let What::Page(asked) = &self.what {
-            session.commands().lock().asked.remove(&asked.hash());
+            session.commands().lock().asked.remove(&asked.key());
         }
     }
 }

@@ -1,14 +1,20 @@
-//! `.planwright/goal.md`: where a goal is written by whoever has no other place to write it.
+//! `.planwright/goal.md` and `.planwright/words.md`: where a goal, a reason, an instruction is written by whoever has no
+//! other place to write it.
 //!
-//! Invariant: reading it never fails; a page without words asks for nothing. The same page saved again asks for nothing
-//! new. Absent: the disk, which is the engine's, and what becomes of the goal.
+//! Invariant: reading one never fails; a page without words asks for nothing, nor does one whose head does not say whose
+//! words they are. The same page saved again asks for nothing new. Absent: the disk, which is the engine's, and what
+//! becomes of the words.
 
 use super::errand::Wanted;
-use crate::domain::ids::{ContentHash, HunkId, WorkspacePath};
+use crate::domain::ids::{ContentHash, HunkId, StepId, TaskId, WorkspacePath};
 use crate::domain::task::action::Place;
+use crate::ports::LoosePage;
 
-/// Below the root.
+/// Where goals are written, below the root.
 pub const PAGE: &str = ".planwright/goal.md";
+
+/// Where all other words are.
+pub const WORDS: &str = ".planwright/words.md";
 
 /// What a page asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,29 +29,61 @@ pub struct Asked {
 
 impl Asked {
     /// The same for the same page, however it is spaced.
-    pub fn hash(&self) -> ContentHash {
+    pub fn key(&self) -> (&'static str, ContentHash) {
+        (self.wanted.page(), self.hash())
+    }
+
+    fn hash(&self) -> ContentHash {
         ContentHash::of(format!("{:?}\0{:?}\0{}", self.wanted, self.place, self.words))
     }
 }
 
+impl Wanted {
+    /// Where words for it are written, below the root.
+    pub fn page(&self) -> &'static str {
+        match self {
+            Wanted::Plan | Wanted::Change | Wanted::Ask => PAGE,
+            Wanted::Reject { .. } | Wanted::Say { .. } => WORDS,
+        }
+    }
+
+    /// The same page, as the engine knows it.
+    pub fn loose(&self) -> LoosePage {
+        match self {
+            Wanted::Plan | Wanted::Change | Wanted::Ask => LoosePage::Goal,
+            Wanted::Reject { .. } | Wanted::Say { .. } => LoosePage::Words,
+        }
+    }
+}
+
 /// An empty page.
-pub fn blank(wanted: Wanted, place: Option<&Place>) -> String {
-    let (word, help) = match wanted {
-        Wanted::Plan => (
-            "plan",
-            "Write below what you want and save with :w. It becomes a task and is planned; the task page opens here.",
-        ),
+pub fn blank(wanted: &Wanted, place: Option<&Place>) -> String {
+    let (head, help) = match wanted {
+        Wanted::Plan => {
+            ("plan".to_owned(), "Write below what you want and save with :w. It becomes a task and is planned; the task page opens here.".to_owned())
+        }
         Wanted::Change => (
-            "change",
-            "Write below what to change there and save with :w. It is done as one step; the task page opens here.",
+            "change".to_owned(),
+            "Write below what to change there and save with :w. It is done as one step; the task page opens here.".to_owned(),
         ),
         Wanted::Ask => (
-            "ask",
-            "Write your question below and save with :w. The code is read and nothing changes; the task page opens here.",
+            "ask".to_owned(),
+            "Write your question below and save with :w. The code is read and nothing changes; the task page opens here.".to_owned(),
         ),
+        Wanted::Reject { task, hunk } => (
+            format!("reject\ntask: {task}\nhunk: {hunk}"),
+            format!("Write below why and save with :w: {hunk} is rejected, and the reason reaches the next request."),
+        ),
+        Wanted::Say { task, step } => {
+            let step = step.as_ref().map(|step| format!("\nstep: {step}")).unwrap_or_default();
+            (
+                format!("say\ntask: {task}{step}"),
+                "Write below what to mind and save with :w: it reaches the next request.".to_owned(),
+            )
+        }
     };
     let at = place.map_or_else(String::new, |place| format!("at: {}\n", written(place)));
-    format!("do: {word}\n{at}\n<!-- {help} -->\n\n")
+    format!("do: {head}\n{at}\n<!-- {help} -->\n\n")
 }
 
 fn written(place: &Place) -> String {
@@ -56,35 +94,67 @@ fn written(place: &Place) -> String {
     }
 }
 
+/// What the head of a page says.
+#[derive(Default)]
+struct Head<'a> {
+    what: Option<&'a str>,
+    place: Option<Place>,
+    task: Option<TaskId>,
+    hunk: Option<HunkId>,
+    step: Option<StepId>,
+}
+
+impl<'a> Head<'a> {
+    /// A line of it; false for one that says nothing that a head says.
+    fn take(&mut self, line: &'a str) -> bool {
+        let Some((name, value)) = line.split_once(':') else { return false };
+        let value = value.trim();
+        // Only where they mean something: a goal may begin with any word.
+        let is_of_task = matches!(self.what, Some("reject" | "say"));
+        match name {
+            "do" if matches!(value, "plan" | "change" | "ask" | "reject" | "say") => self.what = Some(value),
+            "at" if read_place(value).is_some() => self.place = read_place(value),
+            "task" if is_of_task && TaskId::read(value).is_some() => self.task = TaskId::read(value),
+            "hunk" if is_of_task && HunkId::read(value).is_some() => self.hunk = HunkId::read(value),
+            "step" if is_of_task && !value.is_empty() => self.step = Some(StepId::new(value)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// What words under it are for.
+    fn wanted(self) -> Option<(Wanted, Option<Place>)> {
+        let wanted = match self.what {
+            None | Some("plan") => Wanted::Plan,
+            Some("change") => Wanted::Change,
+            Some("ask") => Wanted::Ask,
+            Some("reject") => Wanted::Reject { task: self.task?, hunk: self.hunk? },
+            Some(_) => Wanted::Say { task: self.task?, step: self.step },
+        };
+        Some((wanted, self.place))
+    }
+}
+
 /// What a page asks for; nothing without words.
 pub fn read(text: &str) -> Option<Asked> {
     let text = without_remarks(text.trim_start_matches('\u{feff}'));
-    let (mut wanted, mut place) = (Wanted::Plan, None);
+    let mut head = Some(Head::default());
+    let mut above = Head::default();
     let mut words = Vec::new();
-    let mut head = true;
     for line in text.lines() {
-        let (name, value) = line.split_once(':').filter(|_| head).unwrap_or_default();
-        match (name, word(value.trim()), read_place(value.trim())) {
-            ("do", Some(word), _) => wanted = word,
-            ("at", _, Some(at)) => place = Some(at),
-            // Whatever does not say what a head says are words.
-            (_, _, _) => {
-                head = head && line.trim().is_empty() && words.is_empty();
-                words.push(line.trim_end());
-            }
+        // Whatever does not say what a head says are words.
+        if head.as_mut().is_some_and(|head| head.take(line)) {
+            continue;
         }
+        // One empty line may stand in it, as people write.
+        if let Some(ended) = head.take_if(|_| !line.trim().is_empty() || !words.is_empty()) {
+            above = ended;
+        }
+        words.push(line.trim_end());
     }
+    let (wanted, place) = head.unwrap_or(above).wanted()?;
     let words = words.join("\n").trim().to_owned();
     (!words.is_empty()).then_some(Asked { wanted, place, words })
-}
-
-fn word(text: &str) -> Option<Wanted> {
-    match text {
-        "plan" => Some(Wanted::Plan),
-        "change" => Some(Wanted::Change),
-        "ask" => Some(Wanted::Ask),
-        _ => None,
-    }
 }
 
 fn without_remarks(text: &str) -> String {

@@ -5,7 +5,7 @@
 
 use crate::desk::{CompareView, Desk, ItemView, PageView, Query, View};
 use crate::domain::ids::{HunkId, RevisionRef, TaskId};
-use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Which};
+use crate::domain::task::action::{Action, Actor, Refusal, RefusalKind, Reply, Target, Which};
 use crate::host::{Port, Update};
 use crate::lsp::views::fixture::{change, desk, file, task};
 use crate::ports::{Fut, Workspace};
@@ -366,7 +366,7 @@ async fn a_goal_page_that_was_sent_is_made_blank_for_its_version_only() {
         json!(version.map(|version| version.max(1))),
         "Neovim compares no number below one"
     );
-    let blank = super::paper::blank(super::errand::Wanted::Ask, None);
+    let blank = super::paper::blank(&super::errand::Wanted::Ask, None);
     assert_eq!(scene.editor.text(PAGE).as_deref(), Some(blank.as_str()));
 }
 
@@ -408,7 +408,7 @@ async fn a_goal_page_that_is_a_task_already_is_none_again_until_it_was_blank() {
     scene.editor.close(PAGE);
     scene.give("plan", json!([])).await;
     assert_eq!(scene.shown().await, "goal.md");
-    assert_eq!(scene.on_disk(), super::paper::blank(super::errand::Wanted::Plan, None));
+    assert_eq!(scene.on_disk(), super::paper::blank(&super::errand::Wanted::Plan, None));
     scene.editor.open(PAGE, "markdown", SENT);
     scene.editor.save(PAGE);
     assert!(matches!(scene.acts(2).await.as_slice(), [Action::Pause { .. }, Action::Plan { .. }]));
@@ -451,4 +451,34 @@ async fn a_goal_that_is_saved_as_the_editor_quits_is_handed_over_first() {
     let acted = port.port.acted();
     assert!(matches!(acted.as_slice(), [(_, Action::Plan { goal, .. })] if goal.words == "make one two"), "{acted:?}");
     assert_eq!(ground.closed.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_reason_is_written_on_a_page_and_rejects_once() {
+    const WORDS: &str = ".planwright/words.md";
+    let desk = two();
+    let (first, second) = (hunks(&desk)[0].clone(), hunks(&desk)[1].clone());
+    let scene = Scene::new(desk).await;
+    let ask = |hunk: &HunkId| json!([{"task": "k7f3", "hunks": [hunk], "ask": true}]);
+    scene.give("reject", ask(&first)).await;
+    assert_eq!(scene.shown().await, "words.md");
+    let page = std::fs::read_to_string(scene.folder.path().join(WORDS)).unwrap();
+    assert!(page.starts_with(&format!("do: reject\ntask: k7f3\nhunk: {first}\n")), "{page}");
+    scene.editor.open(WORDS, "markdown", &page);
+    scene.editor.save(WORDS);
+    scene.settled().await;
+    scene.editor.replace(WORDS, page.len()..page.len(), "the name is taken\n");
+    // Words for one hunk are not taken for another's.
+    scene.give("reject", ask(&second)).await;
+    assert_eq!(scene.shown().await, "words.md");
+    assert!(scene.complaint().await.starts_with("planwright: words.md holds words for something else"));
+    scene.editor.save(WORDS);
+    let reject = |hunk: &HunkId| {
+        let (task, target) = (Which::Task(crate::domain::ids::TaskId::new("k7f3")), Target::Hunks(vec![hunk.clone()]));
+        Action::Reject { task, target, reason: Some("the name is taken".to_owned()) }
+    };
+    assert_eq!(scene.acts(2).await[1], reject(&first));
+    scene.editor.save(WORDS);
+    scene.settled().await;
+    assert!(matches!(scene.acts(3).await.as_slice(), [_, Action::Reject { .. }, Action::Pause { .. }]));
 }

@@ -4,7 +4,7 @@ use super::arguments::{Known, given};
 use super::errand::{Errand, Wanted, errand};
 use super::paper;
 use crate::actions::ACTIONS;
-use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::domain::ids::{HunkId, StepId, TaskId, WorkspacePath};
 use crate::domain::task::action::Place;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -480,12 +480,74 @@ proptest! {
         let path = WorkspacePath::new("src/a b.rs").unwrap();
         let lines = lines.map(|(a, b)| (u32::from(a.min(b)) + 1, u32::from(a.max(b)) + 1));
         let place = Place { path, lines };
-        for wanted in [Wanted::Plan, Wanted::Change, Wanted::Ask] {
-            let blank = paper::blank(wanted, Some(&place));
+        let (task, hunk) = (TaskId::new("k3xf"), HunkId::new("h1a2b3c4d"));
+        let say = |step| Wanted::Say { task: task.clone(), step };
+        let all = [Wanted::Plan, Wanted::Change, Wanted::Ask, say(None), say(Some(StepId::new("policy")))];
+        for wanted in all.into_iter().chain([Wanted::Reject { task: task.clone(), hunk }]) {
+            let blank = paper::blank(&wanted, Some(&place));
             prop_assert_eq!(paper::read(&blank), None);
             let asked = paper::read(&format!("{blank}\nmake it so: now\nand then\n")).unwrap();
             prop_assert_eq!((asked.wanted, asked.place), (wanted, Some(place.clone())));
             prop_assert_eq!(asked.words, "make it so: now\nand then");
         }
     }
+}
+
+#[test]
+fn a_touched_hunk_is_settled_and_a_reason_may_be_asked_for() {
+    let hash = "a".repeat(64);
+    check(
+        &[
+            ("resolve", json!(["k3xf", "h1a2b3c4d", "theirs"])),
+            ("resolve", json!([{"task": "k3xf", "hunk": "h1a2b3c4d", "side": "mine", "shown": hash}])),
+            ("resolve", json!([{"side": "both"}])),
+            ("resolve", json!(["h1a2b3c4d"])),
+            ("resolve", json!(["mine", "theirs"])),
+            ("resolve", json!([["src/a.rs", 3, 3, 3], "mine"])),
+            ("reject", json!([{"task": "k3xf", "hunk": "h1a2b3c4d", "ask": true}])),
+            ("reject", json!([{"path": "src/a.rs", "line": 3, "ask": true}])),
+            ("reject", json!([{"task": "k3xf", "all": true, "ask": true}])),
+            ("accept", json!([{"task": "k3xf", "hunk": "h1a2b3c4d", "ask": true}])),
+            ("say", json!([{"task": "k3xf", "step": "policy"}])),
+            ("why", json!(["h1a2b3c4d"])),
+        ],
+        &format!(
+            "
+        resolve ['k3xf','h1a2b3c4d','theirs']
+          {{do:resolve,task:{{task:k3xf}},hunk:h1a2b3c4d,side:theirs}}
+        resolve [{{'task':'k3xf','hunk':'h1a2b3c4d','side':'mine','shown':'{hash}'}}]
+          {{do:resolve,task:{{task:k3xf}},hunk:h1a2b3c4d,side:mine,shown:{hash}}}
+        resolve [{{'side':'both'}}]
+          ! `both` is neither mine nor theirs
+        resolve ['h1a2b3c4d']
+          ! mine or theirs is missing
+        resolve ['mine','theirs']
+          ! the side is given twice
+        resolve [['src/a.rs',3,3,3],'mine']
+          Decide {{ decision: Resolve(Mine), task: None, place: Some(Place {{ path: (src/a.rs), lines: Some((3, 3)) }}) }}
+        reject [{{'task':'k3xf','hunk':'h1a2b3c4d','ask':true}}]
+          Words {{ wanted: Reject {{ task: TaskId(k3xf), hunk: HunkId(h1a2b3c4d) }}, place: None }}
+        reject [{{'path':'src/a.rs','line':3,'ask':true}}]
+          Decide {{ decision: RejectFor, task: None, place: Some(Place {{ path: (src/a.rs), lines: Some((3, 3)) }}) }}
+        reject [{{'task':'k3xf','all':true,'ask':true}}]
+          ! words are asked for of one hunk of a task
+        accept [{{'task':'k3xf','hunk':'h1a2b3c4d','ask':true}}]
+          ! `ask` means nothing here
+        say [{{'task':'k3xf','step':'policy'}}]
+          Words {{ wanted: Say {{ task: TaskId(k3xf), step: Some(StepId(policy)) }}, place: None }}
+        why ['h1a2b3c4d']
+          Show(Review(TheOnlyOne, Some(HunkId(h1a2b3c4d))))
+        "
+        ),
+    );
+}
+
+#[test]
+fn words_without_a_sound_head_are_nobodys() {
+    for head in ["do: reject\n", "do: reject\ntask: k3xf\n", "do: reject\ntask: k3xf\nhunk: x\n", "do: say\n"] {
+        assert_eq!(paper::read(&format!("{head}\nbecause\n")), None, "{head}");
+    }
+    // A goal may begin with any word.
+    let goal = paper::read("task: k3xf\n").unwrap();
+    assert_eq!((goal.wanted, goal.words.as_str()), (Wanted::Plan, "task: k3xf"));
 }

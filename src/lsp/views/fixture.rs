@@ -55,6 +55,7 @@ pub fn review(change: &FileChange, current: &Entry, decided: &[(usize, Decision)
                     tail.split_inclusive('\n').take(3).collect(),
                 ),
                 touching: standing.touching,
+                exact: standing.exact,
                 state: standing.state,
                 on_disk: true,
                 decision,

@@ -28,10 +28,16 @@ use crate::domain::text::{Encoding, LineIndex, body, lines};
 use crate::lsp::to_proto;
 use crate::ports::Standings;
 use std::sync::Arc;
-use tower_lsp::lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
+use tower_lsp::lsp_types::{
+    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Position, Range, Url,
+};
 
 /// Lines of a message that the two sides may have.
 const SIDES: usize = 8;
+/// Lines of the proposal's side where it stands alone.
+const THEIR_LINES: usize = 40;
+/// Where a diagnostic keeps that.
+const THEIRS: &str = "theirs";
 /// Remarks of a message.
 const REMARKS: usize = 2;
 
@@ -50,6 +56,8 @@ pub struct Placed<'a> {
     pub range: Range,
     /// What stands there instead, where it is touched.
     pub touching: Option<String>,
+    /// That is known exactly, from its first line to its last.
+    pub exact: bool,
 }
 
 impl Placed<'_> {
@@ -134,6 +142,12 @@ fn in_document<'a>(
         let covered = body(text.get(start..end).unwrap_or("")).len();
         Range { start: at(start), end: at(start + covered) }
     };
+    // Where edits lost it the engine may have found it by the text; what it would replace is what is shown.
+    let found = hunk.touching.as_ref().filter(|_| hunk.exact && !standing.exact);
+    let (touching, exact) = match (&standing.touching, found) {
+        (Some(_), Some(found)) => (Some(found.clone()), true),
+        (touching, _) => (touching.clone(), standing.exact),
+    };
     // Those are matters of the disk, whoever has the file open; the text says nothing of them.
     let of_disk = matches!(hunk.kind.as_str(), "delete" | "mode");
     Placed {
@@ -142,7 +156,8 @@ fn in_document<'a>(
         state: if of_disk { hunk.state } else { standing.state },
         saved: hunk.state == HunkState::Accepted && hunk.on_disk,
         range,
-        touching: standing.touching.clone(),
+        touching,
+        exact,
     }
 }
 
@@ -169,8 +184,8 @@ fn on_disk<'a>(dossier: &'a Arc<Dossier>, hunk: &'a ReviewHunk, encoding: Encodi
         let start = Position { line: first, character: 0 };
         Range { start, end: start }
     };
-    let touching = hunk.touching.clone();
-    Placed { dossier, hunk, state: hunk.state, saved: hunk.on_disk, range, touching }
+    let (state, saved, touching, exact) = (hunk.state, hunk.on_disk, hunk.touching.clone(), hunk.exact);
+    Placed { dossier, hunk, state, saved, range, touching, exact }
 }
 
 /// One diagnostic a pending hunk.
@@ -186,10 +201,29 @@ pub fn one(placed: &Placed<'_>) -> Diagnostic {
         // decided: only the disk is behind
         HunkState::Accepted => DiagnosticSeverity::HINT,
     };
+    let theirs = || {
+        let mut said = vec!["the proposal:".to_owned()];
+        said.extend(words::some(&placed.hunk.new, "+ ", THEIR_LINES));
+        serde_json::json!({ THEIRS: said.join("\n") })
+    };
     Diagnostic {
         code: Some(NumberOrString::String(placed.hunk.id.to_string())),
+        data: (placed.state == HunkState::Touched).then(theirs),
         ..diagnostic(placed.range, severity, message(placed))
     }
+}
+
+/// Gives the proposal's side of touched hunks a place of its own, for clients that show such.
+pub fn with_related(uri: &Url, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let related = |mut one: Diagnostic| {
+        let theirs = one.data.as_ref().and_then(|data| data.get(THEIRS)).and_then(serde_json::Value::as_str);
+        one.related_information = theirs.map(|theirs| {
+            let location = Location { uri: uri.clone(), range: one.range };
+            vec![DiagnosticRelatedInformation { location, message: theirs.to_owned() }]
+        });
+        one
+    };
+    said.into_iter().map(related).collect()
 }
 
 fn message(placed: &Placed<'_>) -> String {

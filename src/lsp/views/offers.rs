@@ -8,9 +8,9 @@ use super::hunks::Placed;
 use super::{hunks, words};
 use crate::actions::ACTIONS;
 use crate::desk::{Desk, Dossier, Query, ReviewHunk, View, waits_for};
-use crate::domain::change::{Decision, Flag, HunkState};
+use crate::domain::change::{Decision, Flag, HunkState, settle};
 use crate::domain::ids::{GateId, HunkId, TaskId};
-use crate::domain::task::action::{GateAnswer, Which};
+use crate::domain::task::action::{GateAnswer, Side, Which};
 use crate::domain::task::event::Ask;
 use crate::domain::task::standing::TaskState;
 use crate::domain::task::state::{Gate, ProgressState, StepState};
@@ -86,6 +86,7 @@ pub fn at_hunks(here: &[Placed<'_>], asked: bool) -> Vec<Offer> {
         offers.extend(decide(placed, offers.is_empty()));
     }
     if asked {
+        offers.extend(here.iter().filter(|placed| placed.is_undecided()).filter_map(reject_for));
         offers.extend(here.iter().filter_map(undo));
         let mut done: Vec<&TaskId> = Vec::new();
         for placed in here.iter().filter(|placed| placed.is_undecided()) {
@@ -96,15 +97,12 @@ pub fn at_hunks(here: &[Placed<'_>], asked: bool) -> Vec<Offer> {
         }
         for placed in here.iter().filter(|placed| placed.is_undecided()) {
             let (task, hunk) = (&placed.dossier.task.id, &placed.hunk.id);
-            offers.extend(Offer::new(
-                "openReview",
-                format!("explain hunk {hunk}"),
-                json!({"task": task, "hunks": [hunk]}),
-            ));
+            offers.extend(Offer::new("why", format!("explain hunk {hunk}"), json!({"task": task, "hunks": [hunk]})));
         }
         if let Some(placed) = here.iter().find(|placed| placed.is_pending()) {
             let place = json!({"path": placed.hunk.path, "line": placed.range.start.line + 1});
-            offers.extend(Offer::new("nextHunk", "go to the next hunk", place));
+            offers.extend(Offer::new("nextHunk", "go to the next hunk", place.clone()));
+            offers.extend(Offer::new("previousHunk", "go to the hunk before", place));
         }
     }
     offers
@@ -119,8 +117,17 @@ pub fn decide(placed: &Placed<'_>, first: bool) -> Vec<Offer> {
     };
     let this = || json!({"task": task, "hunks": [hunk]});
     let offers = match placed.state {
+        // Neither is what a client may apply by itself: both leave a text out.
         HunkState::Touched => {
-            vec![one("reject", format!("keep mine at hunk {hunk} ({about})"), "keep mine", this())]
+            let new = &placed.hunk.new;
+            let shown = settle::shown(placed.touching.as_deref().unwrap_or(&placed.hunk.old), new);
+            let side = |side: Side, words: &str, short| {
+                let arguments = json!({"task": task, "hunk": hunk, "side": side, "shown": shown});
+                let title = format!("{words} at hunk {hunk} ({about})");
+                Offer::new("resolve", title, arguments).map(|offer| offer.in_short(short))
+            };
+            let theirs = placed.exact.then(|| side(Side::Theirs, "take theirs", "take theirs"));
+            vec![side(Side::Mine, "keep mine", "keep mine"), theirs.flatten()]
         }
         HunkState::Open | HunkState::Accepted => vec![
             one("accept", format!("accept hunk {hunk} ({about})"), "accept", this())
@@ -129,6 +136,13 @@ pub fn decide(placed: &Placed<'_>, first: bool) -> Vec<Offer> {
         ],
     };
     offers.into_iter().flatten().collect()
+}
+
+/// Left out for a reason, which is written on a page: a menu has no room for words.
+fn reject_for(placed: &Placed<'_>) -> Option<Offer> {
+    let (task, hunk) = (&placed.dossier.task.id, &placed.hunk.id);
+    let title = format!("reject hunk {hunk} with a reason… ({})", placed.hunk.step);
+    Offer::new("reject", title, json!({"task": task, "hunks": [hunk], "ask": true}))
 }
 
 /// The step of a hunk, and its file where that is not the one looked at.

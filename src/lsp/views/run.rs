@@ -204,7 +204,9 @@ impl Show {
         let at = |path: &WorkspacePath| Some((session.uri_of(path)?, version(path)));
         let differences = session.views().lock_sheets().differences(at);
         for params in differences {
-            session.client().publish_diagnostics(params.uri, params.diagnostics, params.version);
+            let can = session.facts().is_some_and(|facts| facts.related_information);
+            let said = if can { hunks::with_related(&params.uri, params.diagnostics) } else { params.diagnostics };
+            session.client().publish_diagnostics(params.uri, said, params.version);
         }
     }
 

@@ -244,10 +244,12 @@ fn a_hunk_is_accepted_by_the_first_action_and_the_only_preferred_one() {
     assert_snapshot!(titles(&actions(&desk, &open, &at(&net, 3, &[]))), @r#"
     * Agent: accept hunk h… (policy) [quickfix] planwright.accept [{"task":"k3xf","hunks":["h…"]}]
     Agent: reject hunk h… (policy) [quickfix] planwright.reject [{"task":"k3xf","hunks":["h…"]}]
+    Agent: reject hunk h… with a reason… (policy) [refactor] planwright.reject [{"task":"k3xf","hunks":["h…"],"ask":true}]
     Agent: accept 2 hunks of net.rs [refactor] planwright.accept [{"task":"k3xf","hunks":["h…","h…"]}]
     Agent: reject 2 hunks of net.rs [refactor] planwright.reject [{"task":"k3xf","hunks":["h…","h…"]}]
-    Agent: explain hunk h… [refactor] planwright.openReview [{"task":"k3xf","hunks":["h…"]}]
+    Agent: explain hunk h… [refactor] planwright.why [{"task":"k3xf","hunks":["h…"]}]
     Agent: go to the next hunk [refactor] planwright.nextHunk [{"path":"src/net.rs","line":4}]
+    Agent: go to the hunk before [refactor] planwright.previousHunk [{"path":"src/net.rs","line":4}]
     Agent: open the task page (k3xf waits for a decision on 2 hunks) [refactor] planwright.status [{"task":"k3xf"}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
     Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
@@ -284,9 +286,12 @@ fn what_was_decided_can_be_taken_back_only_as_far_as_the_text_allows() {
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":7,"last":7}]
     "#);
     assert_snapshot!(menu(&accepted.replace("policy.attempts", "policy.tries"), 3), @r#"
-    Agent: keep mine at hunk h… (policy) [quickfix] planwright.reject [{"task":"k3xf","hunks":["h…"]}]
-    Agent: explain hunk h… [refactor] planwright.openReview [{"task":"k3xf","hunks":["h…"]}]
+    Agent: keep mine at hunk h… (policy) [refactor] planwright.resolve [{"task":"k3xf","hunk":"h…","side":"mine","shown":"2e1c51b799aa1bbba8b48dd9472e86e12fd34fd98958dfbc2320d1a51b91b7e4"}]
+    Agent: take theirs at hunk h… (policy) [refactor] planwright.resolve [{"task":"k3xf","hunk":"h…","side":"theirs","shown":"2e1c51b799aa1bbba8b48dd9472e86e12fd34fd98958dfbc2320d1a51b91b7e4"}]
+    Agent: reject hunk h… with a reason… (policy) [refactor] planwright.reject [{"task":"k3xf","hunks":["h…"],"ask":true}]
+    Agent: explain hunk h… [refactor] planwright.why [{"task":"k3xf","hunks":["h…"]}]
     Agent: go to the next hunk [refactor] planwright.nextHunk [{"path":"src/net.rs","line":4}]
+    Agent: go to the hunk before [refactor] planwright.previousHunk [{"path":"src/net.rs","line":4}]
     Agent: plan change… [refactor] planwright.plan [{"path":"src/net.rs","line":4,"last":4}]
     Agent: change src/net.rs (writes only that file; checked as the project is)… [refactor] planwright.changeItem [{"path":"src/net.rs","line":4,"last":4}]
     Agent: ask… [refactor] planwright.ask [{"path":"src/net.rs","line":4,"last":4}]
@@ -367,6 +372,30 @@ fn a_hunk_of_the_goal_itself_is_named_by_its_words() {
     dossier.hunks = Arc::new(hunks.collect());
     let said = shown(&desk(vec![dossier]), &Shut, "src/net.rs");
     assert!(said.contains("the goal: make retries configurable (open)"), "{said}");
+}
+
+#[test]
+fn the_proposals_side_of_a_touched_hunk_has_a_place_of_its_own() {
+    let other = BEFORE.replace("retry(3)", "retry(4)");
+    let (desk, net) = (desk(vec![net()]), path("src/net.rs"));
+    let said = hunks::diagnostics(&hunks::placed(&desk, &net, &Open::with("src/net.rs", &other), Encoding::Utf16));
+    let uri = tower_lsp::lsp_types::Url::parse("file:///w/src/net.rs").unwrap();
+    let related: Vec<String> = hunks::with_related(&uri, said)
+        .into_iter()
+        .map(|one| one.related_information.into_iter().flatten().map(|other| other.message).collect())
+        .collect();
+    assert_eq!(related, ["the proposal:\n+     retry(policy.attempts);", ""]);
+}
+
+#[test]
+fn theirs_is_offered_only_where_it_is_known_exactly_what_gives_way() {
+    let mut dossier = net();
+    let lost = BEFORE.replace("fn send() {\n    retry(3);\n}", "fn other() {\n    wait();");
+    dossier.hunks = Arc::new(review(&dossier.changes[0], &file(&lost), &[]));
+    let (desk, net) = (desk(vec![dossier]), path("src/net.rs"));
+    let here = Here { asked: true, ..at(&net, 3, &[]) };
+    let titles = titles(&actions(&desk, &Open::with("src/net.rs", &lost), &here));
+    assert!(titles.contains("Agent: keep mine at hunk") && !titles.contains("take theirs"), "{titles}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //!
 //! **Invariant:** the text is what the session sent, as far as it could be followed. Absent: who has it open.
 
-use crate::domain::change::{FileChange, HunkStanding, HunkState, Spots};
+use crate::domain::change::{FileChange, HunkStanding, HunkState, Spots, edits_at};
 use crate::domain::problem::Replacement;
+use crate::domain::text;
 use crate::ports::{Document, DocumentChange, EditorOrder, SessionId, Standings};
 use std::ops::Range;
 use std::sync::Arc;
@@ -134,13 +135,19 @@ impl Open {
         }
     }
 
-    /// Nothing is to be expected of a change that is not watched: its spots are not carried.
+    /// Of a change that is not watched no spots are carried; what it makes of the text is expected by those that are.
     pub(super) fn announce(&mut self, order: &EditorOrder) {
         if self.astray {
             return;
         }
         let mut all: Vec<&mut Watched> = self.watched.iter_mut().chain(&mut self.parked).collect();
-        let Some(own) = all.iter().position(|other| same(&other.told, &order.change)) else { return };
+        let Some(own) = all.iter().position(|other| same(&other.told, &order.change)) else {
+            if let Some(expected) = self::expected(order, &self.text) {
+                all.into_iter()
+                    .for_each(|Watched { shown, spots, .. }| spots.expect_beside(shown, &self.text, &expected));
+            }
+            return;
+        };
         let Watched { shown, spots, .. } = all.remove(own);
         if let Some(expected) = spots.announce(shown, &self.text, &order.put, &order.take) {
             for Watched { shown, spots, .. } in all {
@@ -166,12 +173,22 @@ impl Open {
     }
 }
 
+/// The text that an order leads to, by the text alone.
+fn expected(order: &EditorOrder, text: &str) -> Option<Arc<str>> {
+    let shown = order.change.as_shown(text);
+    let change = shown.as_ref().unwrap_or(&order.change);
+    let standings = Spots::find(change, text).standings(change, text);
+    let edits = edits_at(change, text, &standings, &order.put, &order.take).ok()?;
+    Some(text::apply(text, &edits).ok()?.into())
+}
+
 fn same(one: &FileChange, other: &FileChange) -> bool {
     std::ptr::eq(one, other) || one == other
 }
 
 fn untrusted(hunk: &mut HunkStanding, text: &str) {
     hunk.state = HunkState::Touched;
+    hunk.exact = false;
     hunk.touching.get_or_insert_with(|| text.get(hunk.range.clone()).unwrap_or("").to_owned());
 }
 

@@ -13,7 +13,7 @@
 
 use super::tests::{Idle, change, path};
 use super::*;
-use crate::domain::change::{HunkKind, HunkState, edits_at};
+use crate::domain::change::{Entry, HunkKind, HunkState, derive, edits_at};
 use crate::domain::problem::Replacement;
 use crate::domain::text;
 use crate::ports::DocumentChange;
@@ -118,6 +118,8 @@ struct Played {
     rejects: usize,
     /// Hunks called touched of which the oracle knows that they are as they were.
     shy: usize,
+    /// Touched ones of which it is said exactly what stands at their place.
+    exact: usize,
     looks: usize,
 }
 
@@ -127,6 +129,7 @@ impl Played {
         self.accepts += other.accepts;
         self.rejects += other.rejects;
         self.shy += other.shy;
+        self.exact += other.exact;
         self.looks += other.looks;
     }
 }
@@ -371,6 +374,9 @@ impl Game {
         for (hunk, standing) in standings.hunks.iter().enumerate() {
             self.played.looks += 1;
             if standing.state == HunkState::Touched {
+                if standing.exact {
+                    self.gives_way(hunk, &standing.range, "carried");
+                }
                 self.played.shy += usize::from(self.is_plain(hunk));
                 continue;
             }
@@ -404,6 +410,30 @@ impl Game {
         }
     }
 
+    /// What is said to stand at a touched hunk's place may be replaced as a whole: it takes no line of another's with it.
+    fn gives_way(&mut self, hunk: usize, range: &std::ops::Range<usize>, how: &str) {
+        self.played.exact += 1;
+        let text = joined(&self.text);
+        let left = format!("{}{}", &text[..range.start], &text[range.end..]);
+        // Lines that stand in another order than the change knows belong to nobody's region.
+        let Some(region) = self.region(&self.text, hunk) else { return };
+        let without = |start: usize, end: usize| joined(&self.text[..start]) + &joined(&self.text[end..]);
+        let fits = (region.start..=region.end).any(|start| (start..=region.end).any(|end| without(start, end) == left));
+        if !fits {
+            self.fail(&format!("{how}: at hunk {hunk} another's line would give way: {range:?}"));
+        }
+    }
+
+    /// The same by the text alone, as for a file that nobody has open.
+    fn look_at_text(&mut self) {
+        let entry = Entry::File { text: joined(&self.text).into(), mode: 0o644 };
+        for (hunk, standing) in derive(&Arc::clone(&self.change), &entry).into_iter().enumerate() {
+            if standing.state == HunkState::Touched && standing.exact {
+                self.gives_way(hunk, &standing.range, "by text");
+            }
+        }
+    }
+
     /// The hunk's lines stand together, unchanged, between the lines that were around them: nobody can doubt it.
     fn is_plain(&self, hunk: usize) -> bool {
         let Some(region) = self.region(&self.text, hunk) else { return false };
@@ -432,6 +462,7 @@ impl Game {
             self.played.moves += 1;
             self.one_move();
             self.look();
+            self.look_at_text();
         }
     }
 
@@ -614,7 +645,7 @@ fn games(kind: Kind, seeds: std::ops::Range<u64>, moves: usize) -> Played {
 #[track_caller]
 fn check(kind: Kind) {
     let sum = games(kind, 0..150, 30);
-    assert!(sum.accepts > 500 && sum.rejects > 100, "{sum:?}");
+    assert!(sum.accepts > 500 && sum.rejects > 100 && sum.exact > 500, "{sum:?}");
 }
 
 #[test]

@@ -106,10 +106,14 @@ async fn job(profile: Profile) -> (String, String) {
     let id = seat.hunk(LIB, "10 }").unwrap().0;
     tell!("at the first hunk: {}", plain(&titles(&offered), &task).replace(&id, "HUNK"));
 
-    // The comment that asked for it goes with it.
-    let one = LIB_TEXT.replace("// agent: name things by what they are\n", "").replace("*/ 1 }", "*/ 10 }");
+    // The comment that asked for it is a hunk of its own, two lines above.
+    let raised = LIB_TEXT.replace("*/ 1 }", "*/ 10 }");
     seat.act(LIB, "*/ 1 }", "Agent: accept hunk").await;
-    seat.until("it is in the text", || (seat.text(LIB)? == one).then_some(())).await;
+    seat.until("it is in the text", || (seat.text(LIB)? == raised).then_some(())).await;
+    seat.expect("workspace/applyEdit").await;
+    let one = raised.replace("// agent: name things by what they are\n", "");
+    seat.act(LIB, comment, "Agent: accept hunk").await;
+    seat.until("it has gone", || (seat.text(LIB)? == one).then_some(())).await;
     let second = seat.hunk(LIB, "20").unwrap().0;
     seat.expect("workspace/applyEdit").await;
     seat.command("planwright.reject", json!([{"hunk": second, "reason": "twenty is too much"}])).await.unwrap();
@@ -188,18 +192,19 @@ async fn from_a_comment_to_the_disk_in_every_editor() {
     plan: `eidt` is no key, so this is instruction; was `edit` meant?
     at it: write `edit` | Agent: ask for a change of `raise`…
     approved by: Agent: approve r1-DIGEST and run it
-    src/lib.rs: raise: Do raise (open) ; - // agent: name things by what they are ; -  ; - /// One. ; - pub fn one() -> u32 { /* 😀 */ 1 } ; +  ; + /// One. ; + pub fn one() -> u32 { /* 😀 */ 10 } ; verdict: syntax passes
+    src/lib.rs: raise: Do raise (open) ; - pub fn one() -> u32 { /* 😀 */ 1 } ; + pub fn one() -> u32 { /* 😀 */ 10 } ; verdict: syntax passes
     src/lib.rs: raise: Do raise (open) ; -     2 ; +     20 ; verdict: syntax passes
     src/lib.rs: raise: Do raise (open) ; -     3 ; +     30 ; verdict: syntax passes
     src/other.rs: other: Do other (open) ; -     4 ; +     40 ; verdict: syntax passes
-    at the first hunk: Agent: accept hunk HUNK (raise) | Agent: reject hunk HUNK (raise) | Agent: accept 3 hunks of lib.rs | Agent: reject 3 hunks of lib.rs | Agent: accept 4 hunks of task TASK | Agent: reject 4 hunks of task TASK | Agent: explain hunk HUNK | Agent: go to the next hunk | Agent: open the task page (TASK waits for a decision on 4 hunks) | Agent: plan change… | Agent: change src/lib.rs (writes only that file; checked as the project is)… | Agent: ask…
+    at the first hunk: Agent: accept hunk HUNK (raise) | Agent: reject hunk HUNK (raise) | Agent: reject hunk HUNK with a reason… (raise) | Agent: accept 4 hunks of lib.rs | Agent: reject 4 hunks of lib.rs | Agent: accept 3 hunks of step raise | Agent: reject 3 hunks of step raise | Agent: accept 5 hunks of task TASK | Agent: reject 5 hunks of task TASK | Agent: explain hunk HUNK | Agent: go to the next hunk | Agent: go to the hunk before | Agent: open the task page (TASK waits for a decision on 5 hunks) | Agent: plan change… | Agent: change src/lib.rs (writes only that file; checked as the project is)… | Agent: ask…
     undone: open
     done again: accepted, not saved
     left: []
     page: done (verified): name things by what they are
     log: planwright: accepted: h14de3e54
+    log: planwright: accepted: h222e9792
     log: planwright: accepted: h63db09a2
-    log: planwright: accepted: hc7cc75c9
+    log: planwright: accepted: h6f4be10a
     log: planwright: .planwright/tasks/TASK/name-things-by-what-they-are.plan.md
     log: planwright: .planwright/tasks/TASK/task.md
     log: planwright: it goes on

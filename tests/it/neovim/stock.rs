@@ -165,3 +165,38 @@ fn a_mend_is_offered_anywhere_on_its_line() {
     }
     editor.leave("qa!");
 }
+
+#[test]
+fn theirs_takes_the_place_of_mine_and_a_reason_is_written_on_a_page() {
+    let (work, task) = proposed();
+    let Some(editor) = Neovim::start(&work, Setup::Stock, FILE) else { return };
+    editor.until("#T.servers() == 1");
+    editor.until(&format!("#T.hunks('{FILE}') == 3"));
+
+    // Something else stands at the first hunk's place.
+    editor.until("T.at('    1')");
+    editor.keys("A + 1<Esc>");
+    let mine = LIB.replace("    1\n", "    1 + 1\n");
+    editor.until_text(FILE, &mine);
+    editor.act("    1 + 1", "Agent: take theirs at hunk");
+    let theirs = LIB.replace("    1\n", "    10\n");
+    editor.until_text(FILE, &theirs);
+    editor.ex("undo");
+    editor.until_text(FILE, &mine);
+    editor.act("    1 + 1", "Agent: take theirs at hunk");
+    editor.until_text(FILE, &theirs);
+
+    // The second is left out, for a reason.
+    editor.act("    2", "with a reason");
+    editor.until("vim.endswith(vim.api.nvim_buf_get_name(0), 'words.md')");
+    assert!(editor.text("words.md").contains(&format!("do: reject\ntask: {task}\nhunk: h")), "{}", editor.state());
+    editor.keys("Gothe number is right<Esc>");
+    editor.ex("write");
+    editor.edit(FILE);
+    editor.until(&format!("#T.hunks('{FILE}') == 2"));
+    let timeline = work.timeline(&task);
+    assert!(timeline.contains("accepted in place of what stood there"), "{timeline}");
+    assert!(timeline.contains("rejected by") && timeline.contains("the number is right"), "{timeline}");
+    assert_eq!(editor.lua("return T.prompts"), json!([]));
+    editor.leave("qa!");
+}
