@@ -9,7 +9,7 @@ use super::handle::{Asked, EngineHandle, Update};
 use super::input::{Input, Ticket};
 use super::pages::{self, Pages, Published, Shown};
 use super::reads::Reads;
-use super::refresh::{self, Stale};
+use super::refresh::{self, Meanwhile, Stale};
 use super::work::{Halt, Run};
 use super::world::World;
 use super::{acceptance, failure, planning, publish, recover, review, steps};
@@ -82,6 +82,8 @@ pub(super) struct Owner {
     remarks: Vec<String>,
     /// What open documents carry the spots of.
     pub(super) watched: BTreeMap<WorkspacePath, Vec<Arc<FileChange>>>,
+    /// Open documents that are searched for lost hunks.
+    pub(super) searching: BTreeMap<WorkspacePath, Meanwhile>,
     /// Decisions that wait for the one that is being carried out.
     pub(super) waiting: BTreeMap<TaskId, VecDeque<review::Waiting>>,
 }
@@ -111,6 +113,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
         due: None,
         remarks: Vec::new(),
         watched: BTreeMap::new(),
+        searching: BTreeMap::new(),
         waiting: BTreeMap::new(),
     };
     let changed = inbox.clone();
@@ -222,6 +225,10 @@ impl Owner {
                 self.advance(&task).await;
             }
             Input::Rewritten { task, result, then, answer } => self.rewritten(&task, result, then, answer).await,
+            Input::Probed { ticket, effect, command, result } => {
+                recover::probed(self, ticket, effect, &command, result).await;
+            }
+            Input::Searched(path) => self.searched(path).await,
             Input::Changed(paths) => self.changed(&paths).await,
             Input::Saved(paths) => self.saved(&paths).await,
             Input::Tick => {
@@ -412,7 +419,7 @@ impl Owner {
             }
             Some(Drive::Shown | Drive::Planned) | None => return Ok(false),
         }
-        if recover::probe(self, id).await? {
+        if recover::probe(self, id) {
             return Ok(true);
         }
         if let Some(work) = self.interrupted(id) {
@@ -511,10 +518,16 @@ impl Owner {
         Ok(true)
     }
 
+    /// The next ticket.
+    pub(super) fn ticket(&mut self, id: &TaskId, work: Work) -> Ticket {
+        self.serial = self.serial.saturating_add(1);
+        Ticket { task: id.clone(), work, serial: self.serial }
+    }
+
     /// Spawns work where its journal leaves it.
     pub(super) fn spawn(&mut self, id: &TaskId, work: Work) {
-        self.serial = self.serial.saturating_add(1);
-        let ticket = Ticket { task: id.clone(), work: work.clone(), serial: self.serial };
+        let ticket = self.ticket(id, work.clone());
+        let serial = ticket.serial;
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let doing: std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send>> = match &work {
@@ -524,13 +537,13 @@ impl Owner {
             Work::Review => return,
         };
         let handle = watch_over(self.inbox.clone(), ticket, case.task.attempt(&work), doing);
-        case.live.insert(work, Live { serial: self.serial, handle });
+        case.live.insert(work, Live { serial, handle });
     }
 
     /// Spawns a decision on hunks; it answers the person itself when the text is written.
     pub(super) fn spawn_review(&mut self, id: &TaskId, order: review::Order) {
-        self.serial = self.serial.saturating_add(1);
-        let ticket = Ticket { task: id.clone(), work: Work::Review, serial: self.serial };
+        let ticket = self.ticket(id, Work::Review);
+        let serial = ticket.serial;
         let Some(case) = self.cases.get_mut(id) else { return };
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let inbox = self.inbox.clone();
@@ -556,7 +569,7 @@ impl Owner {
             };
             let _engine_gone = inbox.send(Input::Decided { ticket, halt, result, answer });
         });
-        case.live.insert(Work::Review, Live { serial: self.serial, handle });
+        case.live.insert(Work::Review, Live { serial, handle });
     }
 
     /// Ends work of this process; what was in flight has been settled by the caller.
