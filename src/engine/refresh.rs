@@ -347,6 +347,7 @@ fn stays(hunk: &ReviewHunk, in_force: Option<&Arc<FileChange>>) -> bool {
 /// A file's hunks with what its text says of them.
 fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHunk> {
     let here = sight.current.text();
+    let mut ruler = Ruler { text: here, at: 0, line: 1 };
     let seen = sight.hunks.iter().filter_map(|Seen { standing, on_disk }| {
         let hunk = change.hunk(&standing.id)?;
         let (old, new) = (change.old_text(hunk).to_owned(), change.new_text(hunk).to_owned());
@@ -356,7 +357,7 @@ fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHu
             step: hunk.author.clone(),
             path: change.path.clone(),
             kind: kind(hunk).to_owned(),
-            line: line_at(here, standing.range.start),
+            line: ruler.line_at(standing.range.start),
             context: around(here, &standing.range),
             touching: standing.touching.clone(),
             state: standing.state,
@@ -403,9 +404,21 @@ fn is_pending(state: HunkState, on_disk: bool, decided: Option<&Decided>) -> boo
     }
 }
 
-fn line_at(text: &str, byte: usize) -> u32 {
-    let lines = text.get(..byte).map_or(0, |head| head.matches('\n').count());
-    u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1)
+/// Counts lines on from the place that was asked for last: a long text has many hunks, in order but for touched ones.
+struct Ruler<'a> {
+    text: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl Ruler<'_> {
+    /// 1-based.
+    fn line_at(&mut self, byte: usize) -> u32 {
+        let ended = |range: std::ops::Range<usize>| self.text.get(range).map_or(0, |part| part.matches('\n').count());
+        self.line = if byte < self.at { 1 + ended(0..byte) } else { self.line + ended(self.at..byte) };
+        self.at = byte;
+        u32::try_from(self.line).unwrap_or(u32::MAX)
+    }
 }
 
 fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {
