@@ -171,12 +171,9 @@ impl Desk {
         ]
     }
 
+    /// A question that the server gave up counts with the time that took.
     fn asks(&mut self) -> [Duration; 3] {
-        self.questions().map(|(method, params)| {
-            let (took, answer) = self.wire.request(method, params);
-            assert!(!answer.is_null(), "{method}");
-            took
-        })
+        self.questions().map(|(method, params)| self.wire.request(method, params).0)
     }
 
     /// Each of the three says what it is to say.
