@@ -23,7 +23,7 @@ use tower_lsp::lsp_types::{Position, Range};
 
 const LINES: usize = 10_000;
 const HUNKS: usize = 50;
-/// In one file: one line in three.
+/// In one file: one line in four, or they would be one hunk.
 const MANY: usize = 3_400;
 const ROUNDS: usize = 21;
 const KEYSTROKE: Guide = Guide::Within(Duration::from_millis(10));
@@ -76,7 +76,7 @@ pub fn rows() -> Vec<Row> {
 /// What can be done at one hunk of a file that a wide rename went over.
 fn menu() -> Row {
     let text = |name: &str| -> String {
-        (0..MANY * 3).map(|n| format!("    {}();\n", if n % 3 == 1 { name } else { "other" })).collect()
+        (0..MANY * 4).map(|n| format!("    {}();\n", if n % 4 == 1 { name } else { "other" })).collect()
     };
     let (before, after) = (text("old"), text("new"));
     let path = WorkspacePath::new("src/long.rs").unwrap();
@@ -88,7 +88,7 @@ fn menu() -> Row {
     documents.tell(session, DocumentEvent::Opened { path: path.clone(), version: 0, text: Arc::from(before.as_str()) });
     documents.watch(&path, &[Arc::new(change)]);
     let texts = OfSession { documents: &documents, session: Some(session) };
-    let at = Position { line: 4, character: 0 };
+    let at = Position { line: 5, character: 0 };
     let range = Range { start: at, end: at };
     let here = Here { path: &path, range, encoding: Encoding::Utf16, asked: true, problems: &[], item: None };
     assert_eq!(hunks::placed(&desk, &path, &texts, Encoding::Utf16).len(), MANY);
