@@ -535,7 +535,12 @@ pub trait Documents: Send + Sync {
     /// From now on carries the spots of these changes through every edit of the path; replaces what was watched there.
     /// A change that is watched already keeps its spots.
     fn watch(&self, path: &WorkspacePath, changes: &[Arc<FileChange>]);
-    /// Looks for lost hunks where the text is too long to do so while its client waits. Takes as long as it takes.
+    /// Hunks were lost there in a text too long to be searched while its client waits. Until [`Documents::seek`] they
+    /// are touched.
+    fn owes(&self, _path: &WorkspacePath) -> bool {
+        false
+    }
+    /// Looks for those. Takes as long as it takes.
     fn seek(&self, _path: &WorkspacePath) {}
     /// An edit that makes this order is about to be put to the session: its text is known however the client tells of
     /// it, alone, in parts, or together with what was typed. Documents that carry no spots need not know.

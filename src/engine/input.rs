@@ -6,8 +6,9 @@ use super::handle::Asked;
 use super::offer::Then;
 use super::work::Halt;
 use crate::domain::ids::*;
+use crate::domain::plan::Command;
 use crate::domain::task::action::{Refusal, Reply};
-use crate::domain::task::event::{Ask, Event, Outcome, Recorded};
+use crate::domain::task::event::{Ask, Event, Outcome, Recorded, Settlement};
 use crate::ports::Durability;
 use tokio::sync::oneshot;
 
@@ -77,6 +78,17 @@ pub enum Input {
         /// Where the answer goes.
         answer: oneshot::Sender<Result<Reply, Refusal>>,
     },
+    /// A probe has said what it knows of an effect that is in doubt.
+    Probed {
+        /// The effect's own work.
+        ticket: Ticket,
+        /// Which.
+        effect: EffectId,
+        /// What had been started.
+        command: Command,
+        /// What came of it; nothing where the probe does not know either.
+        result: Option<Settlement>,
+    },
     /// A line of progress; never journaled.
     Line {
         /// Whose.
@@ -84,6 +96,8 @@ pub enum Input {
         /// What.
         line: String,
     },
+    /// An open document was searched for lost hunks.
+    Searched(WorkspacePath),
     /// Files of the workspace changed.
     Changed(Vec<WorkspacePath>),
     /// More changed at once than anybody can name.

@@ -147,6 +147,7 @@ pub(super) async fn keep(reads: Arc<Reads>, mut desks: watch::Receiver<Published
             keeper.taken.extend(rests.map(|dossier| (dossier.task.id.clone(), dossier.clone())));
             first = false;
         }
+        keeper.pass_over(&desk);
         keeper.write_news(&desk).await;
         shown.desk.send_replace(desk.clone());
         shown.serial.send_replace(serial);
@@ -188,6 +189,19 @@ struct Keeper {
 impl Keeper {
     fn differs(&self, dossier: &Arc<Dossier>) -> bool {
         self.taken.get(&dossier.task.id).is_none_or(|taken| !Arc::ptr_eq(taken, dossier))
+    }
+
+    /// Where the page says of a newer dossier what it says of the one it was made of, it stays as it is: a task at work
+    /// is another value at each event, and its page is long.
+    fn pass_over(&mut self, desk: &Desk) {
+        for dossier in &desk.tasks {
+            if let Some(taken) = self.taken.get_mut(&dossier.task.id)
+                && !Arc::ptr_eq(taken, dossier)
+                && page::says_the_same(taken, dossier)
+            {
+                *taken = dossier.clone();
+            }
+        }
     }
 
     /// Begins to write the pages that differ and are wanted. One writing at a time: pages do not overtake each other.

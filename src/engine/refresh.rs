@@ -2,7 +2,8 @@
 //!
 //! Invariant: a file is looked at again only when something was told of it, or of all; a keystroke in one of five
 //! hundred changed files costs one look. While git is in the middle of a checkout nobody looks: what stands then is
-//! nobody's wish. Absent: how text and hunks are compared (`sight`).
+//! nobody's wish. A search for lost hunks goes on beside the loop; while it does, nothing is begun or ended on the word
+//! of that file. Absent: how text and hunks are compared (`sight`).
 
 use super::case::{Case, Drive};
 use super::input::Input;
@@ -66,6 +67,13 @@ impl Stale {
     }
 }
 
+/// What was told of an open document while it is searched for lost hunks.
+#[derive(Debug, Default)]
+pub struct Meanwhile {
+    changed: bool,
+    saved: bool,
+}
+
 /// One file as it was looked at last.
 #[derive(Debug, Default)]
 pub struct Looked {
@@ -76,8 +84,19 @@ pub struct Looked {
 
 impl Owner {
     /// Derives the hunks of a task again, as far as anything may have changed them. False where git is in the middle of
-    /// changing files: what is shown then is older than the files, and nothing may be begun or ended on its word.
+    /// changing files, or lost hunks are being looked for: what is shown then is not what stands there, and nothing may
+    /// be begun or ended on its word.
     pub(super) async fn refresh_hunks(&mut self, id: &TaskId) -> bool {
+        self.derive_hunks(id).await && !self.is_searched(id)
+    }
+
+    /// A document is searched that the task has hunks in.
+    fn is_searched(&self, id: &TaskId) -> bool {
+        let Some(case) = self.cases.get(id).filter(|_| !self.searching.is_empty()) else { return false };
+        case.changes.iter().any(|change| self.searching.contains_key(&change.path))
+    }
+
+    async fn derive_hunks(&mut self, id: &TaskId) -> bool {
         let world = self.world.clone();
         let Some(case) = self.cases.get_mut(id) else { return true };
         if case.stale.is_fresh() {
@@ -144,11 +163,60 @@ impl Owner {
 
     /// Files changed on disk or in an editor. Where that settles what a task waited for, it goes on.
     pub(super) async fn changed(&mut self, paths: &[WorkspacePath]) {
-        paths.iter().for_each(|path| self.unwatch(path));
-        let (documents, searched) = (self.world.documents.clone(), paths.to_vec());
-        let search = move || searched.iter().for_each(|path| documents.seek(path));
-        // What was not found stays touched.
-        let _not_searched = tokio::task::spawn_blocking(search).await;
+        for path in paths {
+            self.unwatch(path);
+            self.search(path);
+        }
+        self.look_at(paths).await;
+    }
+
+    /// Has lost hunks looked for, one search of a document at a time.
+    fn search(&mut self, path: &WorkspacePath) {
+        if let Some(meanwhile) = self.searching.get_mut(path) {
+            meanwhile.changed = true;
+            return;
+        }
+        let documents = self.world.documents.clone();
+        if !documents.owes(path) {
+            return;
+        }
+        self.searching.insert(path.clone(), Meanwhile::default());
+        let (inbox, searched) = (self.inbox.clone(), path.clone());
+        let search = tokio::task::spawn_blocking({
+            let path = path.clone();
+            move || documents.seek(&path)
+        });
+        tokio::spawn(async move {
+            // What was not found stays touched.
+            let _not_searched = search.await;
+            let _engine_gone = inbox.send(Input::Searched(searched));
+        });
+    }
+
+    /// A search has ended: what was held back for it goes on.
+    pub(super) async fn searched(&mut self, path: WorkspacePath) {
+        let Some(Meanwhile { changed, saved }) = self.searching.remove(&path) else { return };
+        if changed {
+            self.search(&path);
+        }
+        if let Some(again) = self.searching.get_mut(&path) {
+            again.saved |= saved;
+            return;
+        }
+        let paths = [path];
+        self.look_at(&paths).await;
+        for id in self.order.clone() {
+            let Some(case) = self.cases.get(&id) else { continue };
+            if case.changes.iter().any(|change| paths.contains(&change.path)) {
+                self.advance(&id).await;
+            }
+        }
+        if saved {
+            self.saved(&paths).await;
+        }
+    }
+
+    async fn look_at(&mut self, paths: &[WorkspacePath]) {
         for id in self.order.clone() {
             let Some(case) = self.cases.get_mut(&id) else { continue };
             let own: Vec<WorkspacePath> =
@@ -169,6 +237,11 @@ impl Owner {
     /// also where nobody has it carried on in this process.
     pub(super) async fn saved(&mut self, paths: &[WorkspacePath]) {
         self.changed(paths).await;
+        for path in paths {
+            if let Some(meanwhile) = self.searching.get_mut(path) {
+                meanwhile.saved = true;
+            }
+        }
         // A plan that a person saved is what they mean: whoever looks now sees that revision.
         let edited: Vec<TaskId> = self.documents_of(paths).cloned().collect();
         for id in edited {
@@ -274,6 +347,7 @@ fn stays(hunk: &ReviewHunk, in_force: Option<&Arc<FileChange>>) -> bool {
 /// A file's hunks with what its text says of them.
 fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHunk> {
     let here = sight.current.text();
+    let mut ruler = Ruler { text: here, at: 0, line: 1 };
     let seen = sight.hunks.iter().filter_map(|Seen { standing, on_disk }| {
         let hunk = change.hunk(&standing.id)?;
         let (old, new) = (change.old_text(hunk).to_owned(), change.new_text(hunk).to_owned());
@@ -283,7 +357,7 @@ fn review_hunks(task: &Task, change: &FileChange, sight: &Sight) -> Vec<ReviewHu
             step: hunk.author.clone(),
             path: change.path.clone(),
             kind: kind(hunk).to_owned(),
-            line: line_at(here, standing.range.start),
+            line: ruler.line_at(standing.range.start),
             context: around(here, &standing.range),
             touching: standing.touching.clone(),
             exact: standing.exact,
@@ -331,9 +405,21 @@ fn is_pending(state: HunkState, on_disk: bool, decided: Option<&Decided>) -> boo
     }
 }
 
-fn line_at(text: &str, byte: usize) -> u32 {
-    let lines = text.get(..byte).map_or(0, |head| head.matches('\n').count());
-    u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1)
+/// Counts lines on from the place that was asked for last: a long text has many hunks, in order but for touched ones.
+struct Ruler<'a> {
+    text: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl Ruler<'_> {
+    /// 1-based.
+    fn line_at(&mut self, byte: usize) -> u32 {
+        let ended = |range: std::ops::Range<usize>| self.text.get(range).map_or(0, |part| part.matches('\n').count());
+        self.line = if byte < self.at { 1 + ended(0..byte) } else { self.line + ended(self.at..byte) };
+        self.at = byte;
+        u32::try_from(self.line).unwrap_or(u32::MAX)
+    }
 }
 
 fn around(text: &str, range: &std::ops::Range<usize>) -> (String, String) {

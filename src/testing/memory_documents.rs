@@ -1,10 +1,10 @@
 //! Open documents in memory, with an editor that may lie.
 //!
 //! Invariant: the texts are what the test, or a decision carried out, made of them; listeners hear of each change after
-//! it was made. An editor that lies still answers as the port has it: by what its text shows. Absent: spots of its own;
-//! standings come from the text alone.
+//! it was made. An editor that lies still answers as the port has it: by what its text shows. While a search is owed
+//! every hunk is touched. Absent: spots of its own; standings come from the text alone.
 
-use crate::domain::change::{Entry, FileChange, accept, spot};
+use crate::domain::change::{Entry, FileChange, HunkState, accept, spot};
 use crate::domain::ids::WorkspacePath;
 use crate::ports::{
     Document, DocumentChange, DocumentEvent, Documents, Editor, EditorFault, EditorOrder, Fut, Listener, SessionId,
@@ -43,7 +43,11 @@ struct Inner {
     listeners: Vec<Listener>,
     manners: VecDeque<Manner>,
     orders: Vec<EditorOrder>,
+    search: Option<Search>,
+    lost: bool,
 }
+
+type Search = Box<dyn FnOnce() + Send>;
 
 const SESSION: SessionId = SessionId(1);
 
@@ -93,6 +97,13 @@ impl MemoryDocuments {
     /// How the next orders are dealt with, one each; afterwards honestly.
     pub fn behave(&self, manners: impl IntoIterator<Item = Manner>) {
         self.lock().manners.extend(manners);
+    }
+
+    /// From now on all hunks are lost, until they are looked for: that takes as long as this does.
+    pub fn lose(&self, search: impl FnOnce() + Send + 'static) {
+        let mut inner = self.lock();
+        inner.lost = true;
+        inner.search = Some(Box::new(search));
     }
 
     /// Every order that came.
@@ -178,10 +189,26 @@ impl Documents for MemoryDocuments {
         self.lock().watched.insert(path.clone(), changes.to_vec());
     }
 
+    fn owes(&self, _: &WorkspacePath) -> bool {
+        self.lock().search.is_some()
+    }
+
+    fn seek(&self, _: &WorkspacePath) {
+        let search = self.lock().search.take();
+        if let Some(search) = search {
+            search();
+            self.lock().lost = false;
+        }
+    }
+
     fn standings(&self, change: &FileChange) -> Option<Standings> {
         let document = self.newest(&change.path)?;
         let entry = Entry::File { text: document.text.clone(), mode: 0o644 };
-        Some(Standings { hunks: spot::derive(change, &entry), document })
+        let mut hunks = spot::derive(change, &entry);
+        if self.lock().lost {
+            hunks.iter_mut().for_each(|hunk| hunk.state = HunkState::Touched);
+        }
+        Some(Standings { hunks, document })
     }
 
     fn standings_of(&self, _: SessionId, change: &FileChange) -> Option<Standings> {

@@ -27,6 +27,7 @@ struct Inner {
     binding: Binding,
     moving: bool,
     reads: Vec<WorkspacePath>,
+    page_reads: Vec<PathBuf>,
     writes: Vec<(WorkspacePath, Entry)>,
 }
 
@@ -50,6 +51,7 @@ impl MemoryWorkspace {
             binding,
             moving: false,
             reads: Vec::new(),
+            page_reads: Vec::new(),
             writes: Vec::new(),
         };
         Self { root, inner: Arc::new(Mutex::new(inner)) }
@@ -98,6 +100,12 @@ impl MemoryWorkspace {
     /// What stands on a page, without the port.
     pub fn page(&self, task: &TaskId, name: &str) -> Option<String> {
         self.lock().pages.get(&self.page_path(task, name)).cloned()
+    }
+
+    /// How often a page was read.
+    pub fn page_reads(&self, task: &TaskId, name: &str) -> usize {
+        let path = self.page_path(task, name);
+        self.lock().page_reads.iter().filter(|read| **read == path).count()
     }
 
     /// What was read since this was asked last, in order.
@@ -230,7 +238,12 @@ impl Workspace for MemoryWorkspace {
     }
 
     fn read_page<'a>(&'a self, task: &'a TaskId, name: &'a str) -> Fut<'a, Result<Option<String>, ReadRefusal>> {
-        Box::pin(async move { Ok(self.lock().pages.get(&self.page_path(task, name)).cloned()) })
+        Box::pin(async move {
+            let path = self.page_path(task, name);
+            let mut inner = self.lock();
+            inner.page_reads.push(path.clone());
+            Ok(inner.pages.get(&path).cloned())
+        })
     }
 
     fn page_path(&self, task: &TaskId, name: &str) -> PathBuf {

@@ -26,6 +26,8 @@ pub struct Turn {
     pub no_usage: bool,
     /// Before the first byte, in real time.
     pub latency: Duration,
+    /// From one write to the next, in real time: 5 ms with a delta of four characters are 200 tokens a second.
+    pub pace: Duration,
     /// Characters of text or arguments in one delta; 0 = 16.
     pub delta: usize,
     /// Bytes in one write to the socket; 0 = one event a write.

@@ -241,7 +241,12 @@ async fn answer(
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;
     let (mut sent, mut fault) = (0, fault);
+    let mut due = tokio::time::Instant::now();
     for piece in pieces(events(request, turn, fault), turn.write) {
+        if !turn.pace.is_zero() {
+            due += turn.pace;
+            tokio::time::sleep_until(due).await;
+        }
         let room = match fault {
             Some(Fault::Reset(at) | Fault::Stall(at) | Fault::Comments(at, _)) => at.saturating_sub(sent),
             Some(_) | None => usize::MAX,

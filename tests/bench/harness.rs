@@ -2,7 +2,7 @@
 //!
 //! Invariant: each sample of ours has a sample of the floor right beside it, so that a busy moment of the machine hits
 //! both, and the ratio holds where the figures do not. That is why no benchmark library is used: those we know measure
-//! one thing to its end before they begin the next. Absent: statistics beyond the median.
+//! one thing to its end before they begin the next. Absent: statistics beyond the median and one rank.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub enum Guide {
     Free,
 }
 
-/// A figure beside its floor: medians.
+/// A figure beside its floor: of both the median, or the same rank.
 pub struct Row {
     pub name: &'static str,
     pub ours: Duration,
@@ -32,6 +32,12 @@ impl Row {
     /// The medians of what was sampled.
     pub fn of(name: &'static str, against: &'static str, guide: Guide, samples: Samples) -> Row {
         Row { name, ours: median(samples.ours), floor: median(samples.floor), against, guide }
+    }
+
+    /// What this share of the samples stays at or below, in percent.
+    pub fn at(percent: usize, name: &'static str, against: &'static str, guide: Guide, samples: &Samples) -> Row {
+        let (ours, floor) = (rank(&samples.ours, percent), rank(&samples.floor, percent));
+        Row { name, ours, floor, against, guide }
     }
 
     fn held(&self) -> Option<bool> {
@@ -75,6 +81,13 @@ pub fn time<T>(work: impl FnOnce() -> T) -> Duration {
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn rank(times: &[Duration], percent: usize) -> Duration {
+    let mut times = times.to_vec();
+    times.sort();
+    let at = (times.len() * percent).div_ceil(100).saturating_sub(1);
+    times.get(at).copied().unwrap_or_default()
 }
 
 /// The table.

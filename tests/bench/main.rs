@@ -14,7 +14,11 @@
     reason = "a measurement that cannot be made must stop and say where; nobody builds on this"
 )]
 
+mod editor_load;
+mod editor_plan;
+mod editor_start;
 mod first_request;
+mod ground;
 mod harness;
 mod hunks;
 mod index;
@@ -23,13 +27,17 @@ mod long_task;
 mod plan;
 mod project;
 mod screen;
+mod wire;
 
 use harness::Row;
 
 /// A word that a figure is chosen by, and what measures it.
 type Figure = (&'static str, fn() -> Vec<Row>);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 10] = [
+    ("editor start", editor_start::rows),
+    ("editor load", editor_load::rows),
+    ("editor plan", editor_plan::rows),
     ("first request", first_request::rows),
     ("long task", long_task::rows),
     ("journal", journal::rows),

@@ -9,12 +9,24 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
-const STEPS: usize = 200;
+pub const STEPS: usize = 200;
+
+/// The files that the plan may name.
+pub fn files() -> BTreeSet<WorkspacePath> {
+    (0..1_000).map(|n| WorkspacePath::new(&format!("src/part{}/file{n}.rs", n / 50)).unwrap()).collect()
+}
+
+/// How long the findings of a text take.
+pub fn compiled(text: &str, files: &BTreeSet<WorkspacePath>) -> Duration {
+    let names: Vec<&str> = tools::table().iter().map(|row| row.name).collect();
+    let symbols = SymbolTable::default();
+    let facts = Facts { files, symbols: &symbols, tools: &names, allowed: None };
+    time(|| plan::compile(&plan::parse(text), &facts))
+}
 
 pub fn rows() -> Vec<Row> {
     let text = text();
-    let files: BTreeSet<WorkspacePath> =
-        (0..1_000).map(|n| WorkspacePath::new(&format!("src/part{}/file{n}.rs", n / 50)).unwrap()).collect();
+    let files = files();
     let names: Vec<&str> = tools::table().iter().map(|row| row.name).collect();
     let symbols = SymbolTable::default();
     let facts = Facts { files: &files, symbols: &symbols, tools: &names, allowed: None };
@@ -23,7 +35,7 @@ pub fn rows() -> Vec<Row> {
     assert_eq!(plan::parse(&text).plan.steps.len(), STEPS);
     let samples = in_turn(
         21,
-        || time(|| plan::compile(&plan::parse(&text), &facts)),
+        || compiled(&text, &files),
         || time(|| pulldown_cmark::Parser::new(&text).into_offset_iter().count()),
     );
     vec![Row::of(
@@ -35,7 +47,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// Each step edits two files, one of which is not there, and checks.
-fn text() -> String {
+pub fn text() -> String {
     let mut text = "# A long plan\n\nMany small steps.\n\n## Contract\n\n- scope: `src/**`\n\
                     - accept: `cargo test`\n- budget: 900k tokens\n\n## Steps\n"
         .to_owned();

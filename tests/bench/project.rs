@@ -1,4 +1,4 @@
-//! A workspace of a thousand Rust files, as old as a real one: a file changed just now is read again by whoever
+//! A workspace of a thousand Rust files or more, as old as a real one: a file changed just now is read again by whoever
 //! remembers it.
 
 use std::path::Path;
@@ -8,8 +8,13 @@ pub const FILES: usize = 1_000;
 
 /// Writes the files below `root`, fifty to a folder.
 pub fn write(root: &Path) {
+    write_many(root, FILES);
+}
+
+/// So many of them.
+pub fn write_many(root: &Path, files: usize) {
     let yesterday = SystemTime::now() - Duration::from_secs(86_400);
-    for n in 0..FILES {
+    for n in 0..files {
         let folder = root.join(format!("src/part{}", n / 50));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join(format!("file{n}.rs"));

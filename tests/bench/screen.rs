@@ -13,14 +13,18 @@ use planwright::domain::task::facts::Binding;
 use planwright::domain::task::standing::TaskState;
 use planwright::domain::text::{Encoding, lines};
 use planwright::lsp::views::Section;
+use planwright::lsp::views::menu::{self, Here};
 use planwright::lsp::views::{OfSession, hunks, sheets::Sheets};
 use planwright::ports::{DocumentChange, DocumentEvent, Documents, Editor, EditorFault, EditorOrder, Fut};
 use planwright::workspace::Buffers;
 use std::sync::Arc;
 use std::time::Duration;
+use tower_lsp::lsp_types::{Position, Range};
 
 const LINES: usize = 10_000;
 const HUNKS: usize = 50;
+/// In one file: one line in four, or they would be one hunk.
+const MANY: usize = 3_400;
 const ROUNDS: usize = 21;
 const KEYSTROKE: Guide = Guide::Within(Duration::from_millis(10));
 
@@ -58,12 +62,46 @@ pub fn rows() -> Vec<Row> {
         })
     };
     shown();
-    vec![Row::of(
-        "hunks of 10,000 lines: on their way to the screen after a keystroke",
+    vec![
+        Row::of(
+            "hunks of 10,000 lines: on their way to the screen after a keystroke",
+            "the text copied, its lines counted",
+            KEYSTROKE,
+            in_turn(ROUNDS, shown, || time(|| (before.clone(), lines(&before).len()))),
+        ),
+        menu(),
+    ]
+}
+
+/// What can be done at one hunk of a file that a wide rename went over.
+fn menu() -> Row {
+    let text = |name: &str| -> String {
+        (0..MANY * 4).map(|n| format!("    {}();\n", if n % 4 == 1 { name } else { "other" })).collect()
+    };
+    let (before, after) = (text("old"), text("new"));
+    let path = WorkspacePath::new("src/long.rs").unwrap();
+    let entry = |text: &str| Entry::File { text: Arc::from(text), mode: 0o644 };
+    let change = file_change(path.clone(), &entry(&before), &entry(&after), &StepId::new("s"), None);
+    let desk = desk(change.clone());
+    let documents = Buffers::new();
+    let session = documents.begin("bench", Arc::new(Nobody));
+    documents.tell(session, DocumentEvent::Opened { path: path.clone(), version: 0, text: Arc::from(before.as_str()) });
+    documents.watch(&path, &[Arc::new(change)]);
+    let texts = OfSession { documents: &documents, session: Some(session) };
+    let at = Position { line: 5, character: 0 };
+    let range = Range { start: at, end: at };
+    let here = Here { path: &path, range, encoding: Encoding::Utf16, asked: true, problems: &[], item: None };
+    assert_eq!(hunks::placed(&desk, &path, &texts, Encoding::Utf16).len(), MANY);
+    Row::of(
+        "menu at one of 3,400 hunks of a file",
         "the text copied, its lines counted",
-        KEYSTROKE,
-        in_turn(ROUNDS, shown, || time(|| (before.clone(), lines(&before).len()))),
-    )]
+        Guide::Within(Duration::from_millis(20)),
+        in_turn(
+            ROUNDS,
+            || time(|| menu::actions(&desk, &texts, &here)),
+            || time(|| (before.clone(), lines(&before).len())),
+        ),
+    )
 }
 
 fn desk(change: FileChange) -> Desk {

@@ -12,7 +12,7 @@ mod timeline;
 mod tests;
 
 pub use review::review;
-pub use task::task;
+pub use task::{says_the_same, task};
 pub use timeline::timeline;
 
 use super::view::{AnswerView, Choice, PageView, PreviewView};

@@ -12,8 +12,10 @@ use crate::domain::plan::small;
 use crate::domain::problem::Severity;
 use crate::domain::task::event::Ending;
 use crate::domain::task::standing::TaskState;
+use crate::domain::task::state::Task;
 use crate::domain::text::counted;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Steps of a plan that are listed; the document has all.
@@ -51,6 +53,36 @@ pub fn task(dossier: &Dossier, aids: &Aids) -> String {
     work(&mut page, &status);
     hunks(&mut page, &status);
     page
+}
+
+/// The page says the same of both. It may be wrong in the other direction only: what it does not know to be the same is
+/// made again.
+pub fn says_the_same(one: &Dossier, other: &Dossier) -> bool {
+    let Dossier { task, state, journal: _, page, revisions, steps, hunks, changes: _, offered, carried, told } = one;
+    let same_page = match (page, &other.page) {
+        (Some(page), Some(other)) => Arc::ptr_eq(page, other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    same_page
+        && Arc::ptr_eq(hunks, &other.hunks)
+        && (state, steps, carried, offered) == (&other.state, &other.steps, &other.carried, &other.offered)
+        && told == &other.told
+        && revisions.len() == other.revisions.len()
+        && shows_the_same(task, &other.task)
+}
+
+/// What the page shows of a task beside its hunks, and of its journal: what ended, how often, and what was judged.
+fn shows_the_same(one: &Task, other: &Task) -> bool {
+    let Task { id, goal, revisions, approval, document, course, planning, steps, acceptance, gates, .. } = one;
+    let under_way = |task: &Task| -> Vec<String> {
+        task.in_flight().map(|effect| words::under_way(&effect.id, &effect.what)).collect()
+    };
+    (id, goal, approval, document, course) == (&other.id, &other.goal, &other.approval, &other.document, &other.course)
+        && revisions.len() == other.revisions.len()
+        && (planning, steps, acceptance) == (&other.planning, &other.steps, &other.acceptance)
+        && (gates, &one.judgements) == (&other.gates, &other.judgements)
+        && under_way(one) == under_way(other)
 }
 
 /// In one sentence.

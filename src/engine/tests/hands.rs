@@ -8,6 +8,7 @@ use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::task::action::*;
 use crate::domain::task::event::{Ask, Ending};
 use crate::domain::task::standing::TaskState;
+use crate::domain::task::state::Gate;
 use crate::engine::{Buffered, EngineHandle, Limits, Running, World, start};
 use crate::ports::{Documents, Workspace};
 use crate::syntax::{Index, TreeSitter};
@@ -84,11 +85,16 @@ impl Hands {
         }
     }
 
-    /// The process dies and another opens the workspace; the editor lives on.
-    pub(super) async fn restart(&mut self) {
+    /// The process ends.
+    pub(super) async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.stop().await;
         }
+    }
+
+    /// The process dies and another opens the workspace; the editor lives on.
+    pub(super) async fn restart(&mut self) {
+        self.stop().await;
         self.store = self.store.reopen();
         self.running = Some(start(Arc::new(self.world())).await.unwrap());
     }
@@ -168,10 +174,14 @@ impl Hands {
         let waiting = async {
             loop {
                 let seen = desks.borrow_and_update().tasks.first().cloned().unwrap();
-                let asked = seen.task.open_gates().find(|gate| matches!(gate.ask, Ask::Command { .. })).cloned();
-                if let Some(gate) = asked {
-                    let (task, answer) = (Which::TheOnlyOne, GateAnswer::AllowForPlan);
-                    self.act(Action::Gate { task, gate: Some(gate.id), answer, comment: None }).await;
+                let command = |gate: &Gate| match gate.ask {
+                    Ask::Command { outside: true, .. } => Some((gate.id.clone(), GateAnswer::Allow)),
+                    Ask::Command { outside: false, .. } => Some((gate.id.clone(), GateAnswer::AllowForPlan)),
+                    _ => None,
+                };
+                if let Some((gate, answer)) = seen.task.open_gates().find_map(command) {
+                    let task = Which::Task(seen.task.id.clone());
+                    self.act(Action::Gate { task, gate: Some(gate), answer, comment: None }).await;
                 } else if wanted(&seen) {
                     return seen;
                 } else {

@@ -7,6 +7,7 @@ mod lapsed;
 mod mortal;
 mod offers;
 mod open;
+mod owner;
 mod pages;
 mod scene;
 mod twin;

@@ -55,3 +55,21 @@ async fn a_task_that_says_the_same_is_the_same_value() {
     hands.act(Action::Plan { goal, document: Some(plan(&[("lower", RAISE)])) }).await;
     assert!(Arc::ptr_eq(&former, &hands.seen()));
 }
+
+#[tokio::test]
+async fn what_a_page_does_not_show_does_not_have_it_made_again() {
+    let mut hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+    hands.replaces("raise", "one", "1", None);
+    hands.arena.hold("tools/raise");
+    hands.run(None, |seen| seen.task.in_flight().next().is_some()).await;
+    let task = hands.seen().task.id.clone();
+    while !hands.page_of_task().contains("## Now") {
+        tokio::task::yield_now().await;
+    }
+    let made = hands.workspace.page_reads(&task, PAGE);
+    let words = "mind the gap".to_owned();
+    hands.act(Action::Say { task: Which::TheOnlyOne, words, step: None }).await;
+    assert_eq!(hands.seen().task.said.len(), 1);
+    hands.stop().await;
+    assert_eq!(hands.workspace.page_reads(&task, PAGE), made);
+}

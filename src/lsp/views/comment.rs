@@ -3,7 +3,7 @@
 //! Invariant: found in the text of the moment, by the marks that common languages put before a comment; no grammar is
 //! asked, so that an unknown language has it too. Absent: the removal of the comment; the engine proposes it.
 
-use crate::domain::text::{body, lines};
+use crate::domain::text::body;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -29,12 +29,15 @@ const LONGEST: usize = 40;
 
 /// The comment on this 0-based line of the text; of a block, its first line counts or any below it.
 pub fn at(text: &str, line: u32) -> Option<Comment> {
-    let rows = lines(text);
     let line = usize::try_from(line).ok()?;
     let first = line.saturating_sub(LONGEST);
-    (first..=line).rev().find_map(|start| {
-        let comment = begins(&rows, start)?;
-        (usize::try_from(comment.lines.1).ok()? >= line).then_some(comment)
+    // A block that begins on the line ends so many below it; what lies farther off is not read.
+    let rows: Vec<&str> = text.split_inclusive('\n').skip(first).take(2 * LONGEST + 2).collect();
+    (0..=line - first).rev().find_map(|start| {
+        let Comment { goal, lines: (from, to), text } = begins(&rows, start)?;
+        let whole = |row: u32| u32::try_from(first).ok()?.checked_add(row);
+        let found = Comment { goal, lines: (whole(from)?, whole(to)?), text };
+        (usize::try_from(found.lines.1).ok()? >= line).then_some(found)
     })
 }
 

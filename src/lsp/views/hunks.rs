@@ -23,10 +23,11 @@ use super::words;
 use super::{Texts, diagnostic};
 use crate::desk::{Desk, Dossier, ReviewHunk, word};
 use crate::domain::change::{Decision, Flag, HunkStanding, HunkState};
-use crate::domain::ids::{StepId, WorkspacePath};
+use crate::domain::ids::{HunkId, StepId, WorkspacePath};
 use crate::domain::text::{Encoding, LineIndex, body, lines};
 use crate::lsp::to_proto;
-use crate::ports::Standings;
+use crate::ports::{Document, Standings};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tower_lsp::lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Position, Range, Url,
@@ -106,17 +107,18 @@ pub fn placed<'a>(desk: &'a Desk, path: &WorkspacePath, texts: &dyn Texts, encod
         }
         let live: Vec<Standings> =
             dossier.changes.iter().filter(|change| change.path == *path).filter_map(|c| texts.standings(c)).collect();
-        found.extend(here.map(|hunk| {
-            let standing = live.iter().find_map(|standings| {
-                Some((standings, standings.hunks.iter().find(|standing| standing.id == hunk.id)?))
-            });
-            match standing {
-                Some((Standings { document, .. }, standing)) => {
-                    let index = index.get_or_insert_with(|| LineIndex::new(&document.text));
-                    in_document(dossier, hunk, standing, &document.text, index, encoding)
-                }
-                None => on_disk(dossier, hunk, encoding),
+        let mut standing: HashMap<&HunkId, (&Document, &HunkStanding)> = HashMap::new();
+        for Standings { document, hunks } in &live {
+            for one in hunks {
+                standing.entry(&one.id).or_insert((document, one));
             }
+        }
+        found.extend(here.map(|hunk| match standing.get(&hunk.id) {
+            Some((document, standing)) => {
+                let index = index.get_or_insert_with(|| LineIndex::new(&document.text));
+                in_document(dossier, hunk, standing, &document.text, index, encoding)
+            }
+            None => on_disk(dossier, hunk, encoding),
         }));
     }
     found

@@ -107,6 +107,7 @@ pub struct TestPort {
     desk: watch::Sender<Arc<Desk>>,
     updates: broadcast::Sender<Update>,
     acted: watch::Sender<Vec<(Actor, Action)>>,
+    asked: watch::Sender<Vec<Query>>,
     refusal: Mutex<Option<Refusal>>,
     gone: Notify,
     /// How often it was joined again.
@@ -119,6 +120,7 @@ impl Default for TestPort {
             desk: watch::Sender::default(),
             updates: broadcast::Sender::new(64),
             acted: watch::Sender::default(),
+            asked: watch::Sender::default(),
             refusal: Mutex::default(),
             gone: Notify::new(),
             rejoined: AtomicU32::new(0),
@@ -154,6 +156,15 @@ impl TestPort {
         }
     }
 
+    /// Waits for the first read of this kind, and says how many there were by then.
+    pub async fn asks(&self, kind: impl Fn(&Query) -> bool) -> usize {
+        let mut asked = self.asked.subscribe();
+        let first = asked.wait_for(|asked| asked.iter().any(&kind));
+        // Whoever waits in vain is told none.
+        let _first_or_none = tokio::time::timeout(DEADLINE, first).await;
+        self.asked.borrow().iter().filter(|query| kind(query)).count()
+    }
+
     /// Refuses every action from now on, or none.
     pub fn refuse(&self, refusal: Option<Refusal>) {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
@@ -174,6 +185,7 @@ impl Port for TestPort {
     }
 
     fn ask(&self, query: Query) -> Fut<'_, Result<View, Refusal>> {
+        self.asked.send_modify(|asked| asked.push(query.clone()));
         let answer: Result<View, Refusal> = self.desk.borrow().answer(&query);
         Box::pin(std::future::ready(answer.map_err(|refusal| Refusal { kind: RefusalKind::NotFound, ..refusal })))
     }

@@ -119,7 +119,12 @@ impl Open {
         self.parked = known;
     }
 
-    /// What is to be searched for, and in which text.
+    /// Something is to be searched for.
+    pub(super) fn owes(&self) -> bool {
+        self.watched.iter().any(|watched| watched.spots.is_owed())
+    }
+
+    /// What, and in which text.
     pub(super) fn owed(&self) -> Vec<Search> {
         let owed = self.watched.iter().filter(|watched| watched.spots.is_owed());
         let search =

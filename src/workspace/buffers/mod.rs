@@ -182,6 +182,10 @@ impl Documents for Buffers {
         }
     }
 
+    fn owes(&self, path: &WorkspacePath) -> bool {
+        lock(&self.inner).open.get(path).is_some_and(|sessions| sessions.values().any(Open::owes))
+    }
+
     fn seek(&self, path: &WorkspacePath) {
         let mut searches = Vec::new();
         for (session, open) in lock(&self.inner).open.get(path).into_iter().flatten() {
