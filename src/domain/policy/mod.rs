@@ -6,5 +6,6 @@
 pub mod commands;
 pub mod cost;
 pub mod detect;
+pub mod measures;
 pub mod paths;
 pub mod tools;
