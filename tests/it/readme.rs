@@ -47,11 +47,12 @@ fn between<'a>(page: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Every table in the README that the program makes, with what it makes today.
-fn tables() -> [(&'static str, String); 3] {
+fn tables() -> [(&'static str, String); 4] {
     [
         ("actions", planwright::actions::documentation()),
         ("keys", planwright::domain::plan::keys::documentation()),
         ("config", config::documentation()),
+        ("commands", planwright::domain::policy::commands::shapes::documentation()),
     ]
 }
 
