@@ -188,6 +188,7 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
     let (task, trace, wanted) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
     let deltas = deltas(run, &run.work.to_string());
     let judged = judged_step(&run.work);
+    let root = run.task.binding.root.to_string_lossy().into_owned();
     let intent = Intent::Command { command: command.clone(), repeatable: true };
     let came: Came<Traced> = run
         .effect(intent, request, 0, |effect| async move {
@@ -205,7 +206,8 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
             let dir = wanted.dir.clone().unwrap_or_default();
             let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
-            let hunks = if judges { traced(&world, &now, &dir, &outcome).await } else { String::new() };
+            let seen = (root.as_str(), dir.as_str());
+            let hunks = if judges { traced(&world, &now, seen, &outcome).await } else { String::new() };
             // What a check writes is always dropped (F1).
             Ok((Traced { outcome: RunOutcome { wrote: Vec::new(), ..outcome }, hunks }, None))
         })
@@ -227,16 +229,16 @@ struct Traced {
     hunks: String,
 }
 
-/// Which hunks the errors in an output come from, as far as the texts tell.
-async fn traced(world: &World, merged: &Merged, dir: &str, outcome: &RunOutcome) -> String {
+/// Which hunks the errors in an output come from, as far as the texts tell. Absolute paths are read where the command
+/// saw the workspace at its own root; those of a copy are nobody's.
+async fn traced(world: &World, merged: &Merged, (root, dir): (&str, &str), outcome: &RunOutcome) -> String {
     let changes = merged.changes();
     if outcome.ended == Ended::Exit(0) || changes.is_empty() {
         return String::new();
     }
     let mut files: BTreeSet<WorkspacePath> = world.workspace.list().await.into_iter().map(|file| file.path).collect();
     files.extend(changes.keys().cloned());
-    // Absolute paths are those of the copy, which is not known here.
-    let found = problems::read(&outcome.output, problems::Ground { root: "", dir, files: &files });
+    let found = problems::read(&outcome.output, problems::Ground { root, dir, files: &files });
     let outline = |change: &FileChange| {
         world.syntax.outline(&Source { path: change.path.clone(), text: Arc::from(change.after.text()) })
     };
