@@ -4,7 +4,7 @@
 //! a tool that prints neither a known form nor an error line is quoted by its last lines.
 
 use super::one_line;
-use super::problems::{self, clean};
+use super::problems::{self, clean, pattern};
 use crate::domain::task::facts::{Ended, RunOutcome};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -15,15 +15,6 @@ const DIGEST: usize = 6_000;
 const BLOCK: usize = 24;
 /// Lines of the end of the output, where summaries stand.
 const ENDING: usize = 30;
-
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| {
-            #[allow(clippy::expect_used, reason = "a literal; every test of this module compiles it")]
-            Regex::new($text).expect("a valid pattern")
-        });
-    };
-}
 
 pattern!(RUSTC_HEAD, r"^error(?:\[(?P<code>\w+)\])?: (?P<message>.+)$");
 pattern!(PANIC, r"^thread '(?P<test>[^']*)' (?:\(\d+\) )?panicked at (?P<path>[^':\s][^':]*):(?P<line>\d+):\d+:?$");

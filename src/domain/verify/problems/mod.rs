@@ -154,7 +154,7 @@ macro_rules! pattern {
         });
     };
 }
-use pattern;
+pub(super) use pattern;
 
 /// One tool's or one family's form. Readers stand in an order; the first that takes a line has it alone.
 trait Reader {
