@@ -9,15 +9,18 @@ use super::steps::Setting;
 use super::work::{Came, EffectFault, Halt, Run};
 use super::world::World;
 use crate::domain::agent::cut::one_line;
-use crate::domain::change::Entry;
+use crate::domain::change::{Entry, FileChange};
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command};
+use crate::domain::policy::cost::cost;
 use crate::domain::policy::paths;
 use crate::domain::task::event::{Cause, Event, Intent, Outcome, Payload, Verdict};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
-use crate::domain::verify::{self, Evidence, FileErrors, Standing};
+use crate::domain::verify::blame::{self, Suspect};
+use crate::domain::verify::{self, Evidence, FileErrors, Standing, problems};
 use crate::ports::{Deltas, ReadRefusal, RunOrder, Source, Stage};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,12 +113,12 @@ struct One {
 async fn command_check(run: &mut Run, check: &Check, command: &Command, setting: &Setting) -> Result<One, Halt> {
     let unseen = || ContentHash::of("nothing was seen");
     match run_in_view(run, command, setting, Aim::Verdict).await? {
-        Ran::Back(outcome) => Ok(One {
+        Ran::Back(outcome, hunks) => Ok(One {
             verdict: verify::judge(check, Evidence::Ran(&outcome)),
-            evidence: if outcome.ended == Ended::Exit(0) {
-                String::new()
-            } else {
-                verify::problems::digest_for_agent(&outcome)
+            evidence: match (&outcome.ended, hunks.as_str()) {
+                (Ended::Exit(0), _) => String::new(),
+                (_, "") => verify::digest_for_agent(&outcome),
+                (_, hunks) => format!("By hunk: {hunks}\n{}", verify::digest_for_agent(&outcome)),
             },
             view: outcome.view.clone(),
             rung: Some(outcome.rung),
@@ -150,8 +153,8 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
 
 /// How a command in a view came out.
 pub(super) enum Ran {
-    /// It ran.
-    Back(RunOutcome),
+    /// It ran. The text says which hunks its problems come from, where it was to judge.
+    Back(RunOutcome, String),
     /// A person said no, with this comment.
     Refused(String),
     /// It could not run.
@@ -185,30 +188,63 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
     let (task, trace, wanted) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
     let deltas = deltas(run, &run.work.to_string());
     let judged = judged_step(&run.work);
+    let root = run.task.binding.root.to_string_lossy().into_owned();
     let intent = Intent::Command { command: command.clone(), repeatable: true };
-    let came: Came<RunOutcome> = run
+    let came: Came<Traced> = run
         .effect(intent, request, 0, |effect| async move {
             let _turn = lane.lock().await;
             let now = merged.borrow().clone();
             let laid = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
             let unfit = laid.unfit(judged.as_ref());
             let mut over = laid.judged(&world).await.view();
+            let judges = matches!(aim, Aim::Verdict);
             match aim {
                 Aim::Verdict => unfit.map_or(Ok(()), |why| Err(conflict(why)))?,
                 Aim::Tool(top) => over.extend(top),
             }
             let stage = Stage::View(over.into_iter().collect());
+            let dir = wanted.dir.clone().unwrap_or_default();
             let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
+            let seen = (root.as_str(), dir.as_str());
+            let hunks = if judges { traced(&world, &now, seen, &outcome).await } else { String::new() };
             // What a check writes is always dropped (F1).
-            Ok((RunOutcome { wrote: Vec::new(), ..outcome }, None))
+            Ok((Traced { outcome: RunOutcome { wrote: Vec::new(), ..outcome }, hunks }, None))
         })
         .await?;
     Ok(match came {
-        Came::Back(outcome) => Ran::Back(outcome),
+        Came::Back(Traced { outcome, hunks }) => Ran::Back(outcome, hunks),
         Came::Failed(fault) => Ran::Fault(fault),
         Came::Happened(by) => Ran::Refused(by),
     })
+}
+
+/// An outcome with the hunks that its problems come from. It is recorded with it: when the attempt is gone through again,
+/// the change set may be another.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Traced {
+    #[serde(flatten)]
+    outcome: RunOutcome,
+    #[serde(default)]
+    hunks: String,
+}
+
+/// Which hunks the errors in an output come from, as far as the texts tell. Absolute paths are read where the command
+/// saw the workspace at its own root; those of a copy are nobody's.
+async fn traced(world: &World, merged: &Merged, (root, dir): (&str, &str), outcome: &RunOutcome) -> String {
+    let changes = merged.changes();
+    if outcome.ended == Ended::Exit(0) || changes.is_empty() {
+        return String::new();
+    }
+    let mut files: BTreeSet<WorkspacePath> = world.workspace.list().await.into_iter().map(|file| file.path).collect();
+    files.extend(changes.keys().cloned());
+    let found = problems::read(&outcome.output, problems::Ground { root, dir, files: &files });
+    let outline = |change: &FileChange| {
+        world.syntax.outline(&Source { path: change.path.clone(), text: Arc::from(change.after.text()) })
+    };
+    let outlines: Vec<_> = changes.values().map(outline).collect();
+    let suspects = changes.values().zip(&outlines).map(|(file, symbols)| Suspect { file, symbols: Some(symbols) });
+    blame::laid(&found, &suspects.collect::<Vec<_>>())
 }
 
 /// What a look at the files gave, for the journal.
@@ -274,7 +310,7 @@ async fn look_at(world: &Arc<World>, merged: &Merged, own: Option<StepId>, laid:
             let mut unread: Vec<(WorkspacePath, String)> = Vec::new();
             let listed = world.workspace.list().await.into_iter().map(|file| file.path);
             let made = laid.view().into_keys();
-            let all: std::collections::BTreeSet<WorkspacePath> = listed.chain(made).collect();
+            let all: BTreeSet<WorkspacePath> = listed.chain(made).collect();
             for path in all {
                 // The lines a search finds are told to the agent and the log. A search of the whole workspace means
                 // what may be read; where the plan names the place of a secret, "absent" cannot be said of it.
@@ -325,16 +361,6 @@ fn unfit_or_check(cause: Cause) -> Cause {
 
 fn conflict(message: String) -> EffectFault {
     EffectFault { cause: Cause::Conflict, message, usage: None }
-}
-
-/// The rank of F6.
-fn cost(check: &Check) -> u8 {
-    match check {
-        Check::Syntax => 0,
-        Check::Exists(_) | Check::Missing(_) | Check::Changed(_) | Check::Unchanged(_) => 1,
-        Check::Search(_) => 2,
-        Check::Command(_) => 3,
-    }
 }
 
 /// A check as a person reads it.

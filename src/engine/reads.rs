@@ -252,8 +252,7 @@ impl Reads {
                 let listing = self.files().await;
                 let seen = self.manifests(&listing).await;
                 let detected = start::suggested(seen, None);
-                let mut all: Vec<String> =
-                    detected.quick.iter().chain(&detected.full).map(small::check_words).collect();
+                let mut all: Vec<String> = detected.in_order().into_iter().map(small::check_words).collect();
                 for dossier in desk.tasks.iter().rev() {
                     let Some(page) = &dossier.page else { continue };
                     all.extend(
@@ -381,7 +380,7 @@ impl Reads {
         let listing = self.files().await;
         let place = dossier.task.goal.place.as_ref().map(|place| &place.path);
         let detected = start::suggested(self.manifests(&listing).await, place);
-        let checks = detected.quick.iter().chain(&detected.full).map(small::check_words).collect();
+        let checks = detected.in_order().into_iter().map(small::check_words).collect();
         page::Sketch { checks, because: detected.because }
     }
 

@@ -120,14 +120,15 @@ fn commands_of(step: &Step) -> Vec<&Command> {
 
 fn command_line(who: &str, command: &Command, step: &Step, rung: Rung) -> String {
     if step.effect == EffectSetting::Outside {
-        let risk = commands::risk(command).map(|risk| format!("; risky: {}", risk.why)).unwrap_or_default();
+        let risk =
+            commands::risk(command).map(|risk| format!("; risky ({}): {}", risk.rule, risk.why)).unwrap_or_default();
         return format!("command of {who}: `{}` in the workspace itself{risk}", shell_words::join(&command.argv));
     }
     command_words(who, command, rung)
 }
 
 fn command_words(who: &str, command: &Command, rung: Rung) -> String {
-    let risk = commands::risk(command).map(|risk| format!("; risky: {}", risk.why)).unwrap_or_default();
+    let risk = commands::risk(command).map(|risk| format!("; risky ({}): {}", risk.rule, risk.why)).unwrap_or_default();
     let gate = match rung {
         Rung::Copy => "asks at a gate each time, or once for the plan",
     };

@@ -62,6 +62,6 @@ impl ApprovedPlan {
             .collect();
         let read = rules.read.patterns().to_vec();
         let tools = if rules.tools.is_empty() { tools } else { rules.tools.clone() };
-        Rights { write, read, allow: rules.commands.clone(), tools }
+        Rights { write, read, allow: rules.commands.clone(), tools, checks: rules.checks.clone() }
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Check, Command};
+use crate::domain::policy::cost::cost;
 
 /// The checks a plan without any is given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,8 +18,28 @@ pub struct Detected {
     pub because: String,
 }
 
+impl Detected {
+    /// All of them, the cheapest first.
+    pub fn in_order(&self) -> Vec<&Check> {
+        let mut all: Vec<&Check> = self.quick.iter().chain(&self.full).collect();
+        all.sort_by_key(|check| cost(check));
+        all
+    }
+}
+
 /// Names whose text `detect` wants to see; of other files the name is enough.
-pub const MANIFESTS: [&str; 5] = ["Cargo.toml", "package.json", "pyproject.toml", "setup.cfg", "Makefile"];
+pub const MANIFESTS: [&str; 10] = [
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+];
 
 /// The checks of the project nearest to the root. `files` are the workspace's, with the texts of `MANIFESTS`.
 pub fn detect(files: &[(WorkspacePath, Option<&str>)]) -> Detected {
@@ -103,8 +124,7 @@ fn parent(path: &str) -> &str {
 fn projects(files: &[(WorkspacePath, Option<&str>)]) -> Vec<Project> {
     let manifest = |(path, _): &&(WorkspacePath, Option<&str>)| {
         let name = path.file_name();
-        MANIFESTS.contains(&name)
-            || matches!(name, "go.mod" | "pytest.ini" | "conftest.py" | "makefile" | "GNUmakefile")
+        MANIFESTS.contains(&name) || matches!(name, "go.mod" | "pytest.ini" | "conftest.py")
     };
     let read = |(path, text): &(WorkspacePath, Option<&str>)| {
         let folder = Folder { path: parent(path.as_str()), files };
@@ -112,8 +132,11 @@ fn projects(files: &[(WorkspacePath, Option<&str>)]) -> Vec<Project> {
             "Cargo.toml" => cargo(&folder, text.unwrap_or_default()),
             "go.mod" => Some(go()),
             "package.json" => node(&folder, text.unwrap_or_default()),
-            "pyproject.toml" | "setup.cfg" | "pytest.ini" | "conftest.py" => python(path, text.unwrap_or_default()),
-            _ => make(text.unwrap_or_default()),
+            "pyproject.toml" | "setup.cfg" | "tox.ini" | "pytest.ini" | "conftest.py" => {
+                python(&folder, path, text.unwrap_or_default())
+            }
+            "justfile" | "Justfile" => make("just", text.unwrap_or_default()),
+            _ => make("make", text.unwrap_or_default()),
         }?;
         let dir = if project.dir.is_empty() { folder.path.to_owned() } else { project.dir };
         // A leading slash stands for the root itself; see `cargo`.
@@ -175,7 +198,13 @@ fn node(folder: &Folder<'_>, text: &str) -> Option<Project> {
     let types = ["typecheck", "type-check", "check-types", "types", "tsc", "lint"];
     let quick = types.into_iter().find(|name| script(name).is_some());
     let managers = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun")];
-    let manager = managers.into_iter().find(|(lock, _)| folder.has(lock)).map_or("npm", |(_, manager)| manager);
+    // A package of a workspace has its lock file above it.
+    let above = std::iter::successors(Some(folder.path), |path| (!path.is_empty()).then(|| parent(path)));
+    let locked = |path: &str| {
+        let folder = Folder { path, files: folder.files };
+        managers.into_iter().find(|(lock, _)| folder.has(lock)).map(|(_, manager)| manager)
+    };
+    let manager = above.into_iter().find_map(locked).unwrap_or("npm");
     if tests.is_none() && quick.is_none() {
         return None;
     }
@@ -193,39 +222,60 @@ fn node(folder: &Folder<'_>, text: &str) -> Option<Project> {
     })
 }
 
-fn python(path: &WorkspacePath, text: &str) -> Option<Project> {
+fn python(folder: &Folder<'_>, path: &WorkspacePath, text: &str) -> Option<Project> {
     let sure = matches!(path.file_name(), "pytest.ini" | "conftest.py");
-    let pytest = sure || text.contains("[tool.pytest") || text.contains("[tool:pytest]") || text.contains("\"pytest");
+    let beside = ["pyproject.toml", "setup.cfg", "tox.ini"].map(|name| folder.text(name).unwrap_or_default());
+    let says = |section: &str| text.contains(section) || beside.iter().any(|text| text.contains(section));
+    let pytest = sure || ["[tool.pytest", "[tool:pytest]", "[pytest]", "\"pytest"].into_iter().any(says);
     // A `conftest.py` mostly lies in the folder of the tests, not at the project's root.
-    if !pytest || (path.file_name() == "conftest.py" && path.as_str() != "conftest.py") {
+    if path.file_name() == "conftest.py" && path.as_str() != "conftest.py" {
         return None;
     }
-    let types = text.contains("[tool.mypy]") || text.contains("[mypy]");
+    let types = says("[tool.mypy]") || says("[mypy]") || folder.has("mypy.ini");
+    let lints = says("[tool.ruff") || folder.has("ruff.toml") || folder.has(".ruff.toml");
+    let quick = match (types, lints) {
+        (true, _) => Some(("mypy", "python3 -m mypy .")),
+        (false, true) => Some(("ruff", "ruff check .")),
+        (false, false) => None,
+    };
+    if !pytest && quick.is_none() {
+        return None;
+    }
+    let named: Vec<&str> = quick.map(|(name, _)| name).into_iter().chain(pytest.then_some("pytest")).collect();
     Some(Project {
         folder: String::new(),
-        rank: 3,
+        // Of two files in one folder the one that knows the tests.
+        rank: if pytest { 3 } else { 5 },
         extensions: &["py", "pyi"],
-        quick: types.then(|| words("python3 -m mypy .")).flatten(),
-        full: words("python3 -m pytest -q"),
+        quick: quick.and_then(|(_, line)| words(line)),
+        full: pytest.then(|| words("python3 -m pytest -q")).flatten(),
         dir: String::new(),
-        because: ": pytest".to_owned(),
+        because: format!(": {}", named.join(", ")),
     })
 }
 
-fn make(text: &str) -> Option<Project> {
-    let has = |target: &str| {
-        let rule = |line: &str| line.strip_prefix(target).is_some_and(|rest| rest.trim_start().starts_with(':'));
+/// Targets of a Makefile or recipes of a justfile.
+fn make(program: &str, text: &str) -> Option<Project> {
+    let has = |target: &&str| {
+        let rule = |line: &str| line.strip_prefix(*target).is_some_and(|rest| rest.trim_start().starts_with(':'));
         text.lines().any(|line| rule(line) && !line.contains(":="))
     };
-    let target = ["test", "check"].into_iter().find(|target| has(target))?;
+    let full = ["test", "tests", "check"].into_iter().find(has);
+    let quick = ["typecheck", "types", "lint", "build"].into_iter().find(has);
+    let named: Vec<String> = quick.iter().chain(&full).map(|name| format!("`{name}`")).collect();
+    if named.is_empty() {
+        return None;
+    }
+    let what = if program == "make" { "target" } else { "recipe" };
+    let several = if named.len() == 1 { "" } else { "s" };
     Some(Project {
         folder: String::new(),
-        rank: 4,
+        rank: 6,
         extensions: &[],
-        quick: None,
-        full: words(&format!("make {target}")),
+        quick: quick.and_then(|target| words(&format!("{program} {target}"))),
+        full: full.and_then(|target| words(&format!("{program} {target}"))),
         dir: String::new(),
-        because: format!(": target `{target}`"),
+        because: format!(": {what}{several} {}", named.join(", ")),
     })
 }
 
@@ -284,8 +334,29 @@ mod tests {
         check(
             &[("pyproject.toml", mypy), ("tests/conftest.py", "")],
             None,
-            "python3 -m mypy . | python3 -m pytest -q | pyproject.toml: pytest",
+            "python3 -m mypy . | python3 -m pytest -q | pyproject.toml: mypy, pytest",
         );
+        check(
+            &[("pyproject.toml", "[tool.ruff.lint]\n"), ("tox.ini", "[pytest]\n")],
+            None,
+            "ruff check . | python3 -m pytest -q | pyproject.toml: ruff, pytest",
+        );
+        check(
+            &[("api/setup.cfg", "[tool:pytest]\n"), ("api/mypy.ini", "")],
+            Some("api/a.py"),
+            "python3 -m mypy ., in api | python3 -m pytest -q, in api | api/setup.cfg: mypy, pytest",
+        );
+        let package = [("web/a/package.json", r#"{"scripts": {"test": "vitest"}}"#), ("yarn.lock", "")];
+        check(&package, Some("web/a/x.ts"), "None | yarn test, in web/a | web/a/package.json: script `test`");
+        check(
+            &[("makefile", "lint:\n\ttrue\ntest: lint\n")],
+            None,
+            "make lint | make test | makefile: targets `lint`, `test`",
+        );
+        check(&[("justfile", "build:\n  true\n")], None, "just build | None | justfile: recipe `build`");
+        let order = detect(&[(WorkspacePath::new("Cargo.toml").unwrap(), Some("[package]\nname = \"x\"\n"))]);
+        let shown: Vec<String> = order.in_order().into_iter().map(|check| show(Some(check.clone()))).collect();
+        assert_eq!(shown, ["cargo check", "cargo test"]);
         check(
             &[("Makefile", "test := x\nall:\ncheck: all\n\ttrue\n")],
             None,

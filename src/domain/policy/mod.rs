@@ -4,6 +4,8 @@
 //! part in a decision here. Absent: asking a person; a refusal only says that it can be asked.
 
 pub mod commands;
+pub mod cost;
 pub mod detect;
+pub mod measures;
 pub mod paths;
 pub mod tools;

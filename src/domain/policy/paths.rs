@@ -4,8 +4,8 @@
 //! its text alone. Absent: looking at the disk; whether a file exists or is ignored comes in as an argument.
 
 use crate::domain::ids::WorkspacePath;
-use crate::domain::plan::{Command, CommandPattern, Globs};
-use crate::domain::policy::commands;
+use crate::domain::plan::{Check, Command, CommandPattern, Globs, globs};
+use crate::domain::policy::{commands, measures};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -21,6 +21,9 @@ pub struct Rights {
     pub allow: Vec<CommandPattern>,
     /// Names of the tools that exist for the model.
     pub tools: Vec<String>,
+    /// What judges the step. What these measure by is written only where the plan names it (F8).
+    #[serde(default)]
+    pub checks: Vec<Check>,
 }
 
 /// One entry of the write set.
@@ -107,30 +110,6 @@ pub fn secret(path: &WorkspacePath) -> Option<&'static str> {
     if samples.is_match(&lower) { None } else { SECRETS.get(first).map(|(_, why)| *why) }
 }
 
-/// What a check may measure by (F8): why a change of this path is marked for the reviewer.
-const MEASURES: &[(&str, &str)] = &[
-    ("**/tests/**", "a test"),
-    ("**/test/**", "a test"),
-    ("**/*_test.*", "a test"),
-    ("**/*.{test,spec}.*", "a test"),
-    ("**/test_*.py", "a test"),
-    ("**/conftest.py", "configuration of the tests"),
-    ("**/*.snap", "a snapshot of a test"),
-    ("**/__snapshots__/**", "a snapshot of a test"),
-    ("**/{Cargo.toml,package.json,pyproject.toml,setup.cfg,tox.ini,Makefile}", "configuration of the checks"),
-    ("**/{clippy,rustfmt,.clippy,.rustfmt}.toml", "configuration of the checks"),
-    ("**/build.rs", "a build script"),
-    ("**/.cargo/**", "configuration of the checks"),
-    ("**/{.eslintrc,.eslintrc.*,eslint.config.*,tsconfig.json,tsconfig.*.json}", "configuration of the checks"),
-];
-
-/// Why a change of this path may change what a check measures by; `None` for an ordinary one.
-pub fn measure(path: &WorkspacePath) -> Option<&'static str> {
-    static SET: LazyLock<GlobSet> = LazyLock::new(|| rows(MEASURES.iter().map(|(glob, _)| *glob)));
-    let first = SET.matches(path.as_str()).into_iter().min()?;
-    MEASURES.get(first).map(|(_, why)| *why)
-}
-
 /// Whether `secret` has a reason.
 pub fn is_secret(path: &WorkspacePath) -> bool {
     secret(path).is_some()
@@ -141,8 +120,8 @@ pub fn covers(glob: &str, path: &WorkspacePath) -> bool {
     Globs::files(&[glob.to_owned()]).matches(path.as_str())
 }
 
-/// The globs of a table of this module; one is at the place of its row.
-fn rows<'a>(all: impl IntoIterator<Item = &'a str>) -> GlobSet {
+/// The globs of a table; one is at the place of its row.
+pub(super) fn rows<'a>(all: impl IntoIterator<Item = &'a str>) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in all.into_iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok()) {
         set.add(glob);
@@ -196,10 +175,30 @@ impl Rights {
                 self.write_set()
             )));
         }
+        if let Some(why) = self.judged_by(path) {
+            return Err(Refusal::wider(why));
+        }
         match named.find(|right| exists || right.new) {
             Some(right) => Ok(Permit { focus: right.focus.clone() }),
             None => Err(Refusal::wider(format!("`{path}` does not exist, and the plan does not mark it `(new)`"))),
         }
+    }
+
+    /// Why a step may not write this although its write set reaches it: its own check measures by it, and no entry
+    /// names it or nothing but such files.
+    fn judged_by(&self, path: &WorkspacePath) -> Option<String> {
+        let names = |right: &&WriteRight| {
+            covers(&right.glob, path) && (!globs::is_glob(&right.glob) || measures::names_measures(&right.glob))
+        };
+        if self.write.iter().any(|right| names(&right)) {
+            return None;
+        }
+        self.checks.iter().find_map(|check| {
+            let why = measures::measures(check, path)?;
+            let said =
+                if let Check::Command(command) = check { shell_words::join(&command.argv) } else { String::new() };
+            Some(format!("`{path}` is what the check `{said}` measures by ({why}), and the plan does not name it"))
+        })
     }
 
     /// May a tool read `path`? `listed` says that it is among the workspace's unignored files.
@@ -326,6 +325,7 @@ mod tests {
                 CommandPattern { argv: vec!["make".into()], open: false },
             ],
             tools: vec!["read".into()],
+            checks: vec![],
         }
     }
 
@@ -349,6 +349,23 @@ mod tests {
         src/main.rs: `src/main.rs` is outside the write set of this step, which is `src/net/client.rs`, `src/net/*.rs` / retry false / stay inside the plan, or ask for a wider scope: `ask` with `scope` naming the paths
         .env: `.env` is not written by any tool (environment secrets) / retry false / leave it to the person, and say in `note` what it would need
         "#);
+    }
+
+    #[test]
+    fn what_a_check_measures_by_is_written_only_by_name() {
+        let argv = |line: &str| Command { argv: shell_words::split(line).unwrap(), dir: None, env: vec![] };
+        let told = |globs: &[&str], line: &str, name: &str| {
+            let right = |glob: &&str| WriteRight { glob: (*glob).to_owned(), new: true, focus: None };
+            let checks = vec![Check::Syntax, Check::Command(argv(line))];
+            let rights = Rights { write: globs.iter().map(right).collect(), checks, ..Rights::default() };
+            rights.may_write(&path(name), true).map_or_else(|no| no.what, |_| "yes".to_owned())
+        };
+        let no = "`src/net/tests.rs` is what the check `cargo test -p net` measures by (a test), and the plan does not name it";
+        assert_eq!(told(&["src/**"], "cargo test -p net", "src/net/tests.rs"), no);
+        assert_eq!(told(&["src/**"], "cargo check", "src/net/tests.rs"), "yes");
+        assert_eq!(told(&["src/**", "src/net/tests.rs"], "cargo test -p net", "src/net/tests.rs"), "yes");
+        assert_eq!(told(&["**", "src/**/tests.rs"], "cargo test -p net", "src/net/tests.rs"), "yes");
+        assert_eq!(told(&["**"], "cargo test -p net", "src/net/client.rs"), "yes");
     }
 
     #[test]

@@ -4,12 +4,17 @@
 //! (invariant 8). What could not be judged is `NotJudged`, never a pass: a search that looked at no file, a program
 //! that was not there, a command that was killed. Absent: gathering the evidence, and repairing anything.
 
+pub mod against;
+pub mod blame;
+mod digest;
+pub mod planted;
 pub mod problems;
 mod search;
 #[cfg(test)]
 mod tests;
 
-pub use problems::{Found, digest_for_agent, problems};
+pub use digest::digest_for_agent;
+pub use problems::{ReadProblem, Site, problems};
 
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::domain::plan::{Check, Command};
@@ -84,7 +89,7 @@ pub fn judge(check: &Check, evidence: Evidence<'_>) -> Verdict {
 
 fn judge_command(command: &Command, outcome: &RunOutcome) -> Verdict {
     let what = format!("`{}`", shell_words::join(&command.argv));
-    let said = problems::first_error(&outcome.output).map(|line| format!(": {line}")).unwrap_or_default();
+    let said = digest::first_error(&outcome.output).map(|line| format!(": {line}")).unwrap_or_default();
     match outcome.ended {
         Ended::Exit(0) => Verdict::Passed,
         // What `env`, shells and `make` answer when they could not start what they were to start.

@@ -152,7 +152,7 @@ fn files_are_judged_by_their_hashes() {
 }
 
 fn places(output: &str) -> String {
-    problems(output).iter().map(|found| format!("{}:{}: {}\n", found.path, found.line, found.message)).collect()
+    problems(output).iter().filter(|found| found.is_error()).map(|found| format!("{found}\n")).collect()
 }
 
 #[test]
@@ -173,16 +173,16 @@ fn places_are_read_from_the_tools_output() {
         \x20 File \"t/b.py\", line 9, in f\n    g\nNameError: name 'g' is not defined\n12:30:45: a clock\n127.0.0.1:80: refused\n    a_test.go:9: got 1\n";
     insta::assert_snapshot!(places(others), @r"
     main.c:3: error: 'x' undeclared
-    cmd/a.go:12: undefined: y
-    src/a.ts:4: error TS2304: Cannot find name 'z'.
-    t/b.py:9: NameError: name 'g' is not defined
-    a_test.go:9: got 1
+    cmd/a.go:12: error: undefined: y
+    src/a.ts:4: error[TS2304]: Cannot find name 'z'.
+    t/b.py:9: error: NameError: name 'g' is not defined
+    a_test.go:9: error: got 1
     ");
 }
 
 #[test]
 fn the_line_that_tells_most_is_chosen() {
-    let line = |output| problems::first_error(output).unwrap_or_default();
+    let line = |output| digest::first_error(output).unwrap_or_default();
     assert_eq!(line("hello\nfatal: not a repository\nbye\n"), "fatal: not a repository");
     assert_eq!(line("hello\n\nbye\n\n[planwright: dropped: x]"), "bye");
     assert_eq!(line(" \n"), "");
@@ -230,6 +230,6 @@ proptest! {
         let digest = digest_for_agent(&outcome(Ended::Exit(1), &long));
         prop_assert!(digest.chars().count() <= 6_000);
         prop_assert!(!digest.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')));
-        let _ = problems::first_error(&long);
+        let _ = digest::first_error(&long);
     }
 }

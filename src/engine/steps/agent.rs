@@ -372,11 +372,11 @@ async fn file_tool(run: &mut Run, stand: &mut Stand, order: &ToolOrder) -> Resul
 
 async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: &Command) -> Result<ToolResult, Halt> {
     Ok(match checks::run_in_view(run, command, setting, Aim::Tool(stand.bench.overlay())).await? {
-        Ran::Back(outcome) if outcome.ended == Ended::Exit(0) => {
-            ToolResult::text(verify::problems::digest_for_agent(&outcome))
+        Ran::Back(outcome, _) if outcome.ended == Ended::Exit(0) => {
+            ToolResult::text(verify::digest_for_agent(&outcome))
         }
-        Ran::Back(outcome) => ToolResult::Err(ToolError {
-            what: verify::problems::digest_for_agent(&outcome),
+        Ran::Back(outcome, _) => ToolResult::Err(ToolError {
+            what: verify::digest_for_agent(&outcome),
             retry: true,
             instead: "mend what it names, then run it again".to_owned(),
         }),

@@ -7,7 +7,7 @@ use super::Setting;
 use crate::domain::change::{Entry, FileChange, Flag, Proposal, Stats, accept, enforce, formatting, hunks};
 use crate::domain::ids::*;
 use crate::domain::plan::{Measure, Step};
-use crate::domain::policy::paths;
+use crate::domain::policy::{measures, paths};
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Event, Intent};
 use crate::engine::case::{self, Merged};
@@ -197,7 +197,7 @@ fn flag_outside_focus(run: &Run, step: &Step, change: &mut FileChange) {
 
 /// A change of what a check measures by is marked (F8).
 fn flag_measures(change: &mut FileChange) {
-    let Some(why) = paths::measure(&change.path) else { return };
+    let Some(why) = measures::measure(&change.path) else { return };
     for hunk in &mut change.hunks {
         hunk.flags.push(Flag::Measure(why.to_owned()));
     }

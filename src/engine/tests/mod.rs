@@ -3,6 +3,7 @@
 
 mod goals;
 mod hands;
+mod judged;
 mod lapsed;
 mod mortal;
 mod offers;

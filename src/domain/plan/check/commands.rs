@@ -3,7 +3,9 @@
 //! **Invariant:** no command can be approved that policy does not allow. **Absent:** running them.
 
 use super::Findings;
-use crate::domain::plan::{Check, Command, CommandPattern, StepKind};
+use crate::domain::plan::parse::command::join;
+use crate::domain::plan::{Check, Command, CommandPattern, EffectSetting, StepKind};
+use crate::domain::policy::commands::{self, Judgement};
 use std::ops::Range;
 
 pub(super) fn check(on: &mut Findings<'_>) {
@@ -24,7 +26,9 @@ pub(super) fn check(on: &mut Findings<'_>) {
     }
     for (_, step, layout) in on.steps() {
         match &step.kind {
-            StepKind::Run(command) => one(on, command, layout.key_range("run")),
+            StepKind::Run(command) => {
+                one(on, command, layout.key_range("run"), step.effect == EffectSetting::Outside);
+            }
             StepKind::Check(check) => one_check(on, check, layout.key_range("check")),
             StepKind::Edit(_)
             | StepKind::Explore(_)
@@ -40,14 +44,14 @@ pub(super) fn check(on: &mut Findings<'_>) {
             one_pattern(on, pattern, layout.key_range("allow"));
         }
         if let Some(probe) = &step.probe {
-            one(on, probe, layout.key_range("probe"));
+            one(on, probe, layout.key_range("probe"), true);
         }
     }
 }
 
 fn one_check(on: &mut Findings<'_>, check: &Check, range: Range<usize>) {
     match check {
-        Check::Command(command) => one(on, command, range),
+        Check::Command(command) => one(on, command, range, false),
         Check::Syntax
         | Check::Search(_)
         | Check::Exists(_)
@@ -57,7 +61,7 @@ fn one_check(on: &mut Findings<'_>, check: &Check, range: Range<usize>) {
     }
 }
 
-fn one(on: &mut Findings<'_>, command: &Command, range: Range<usize>) {
+fn one(on: &mut Findings<'_>, command: &Command, range: Range<usize>, outside: bool) {
     if command.argv.is_empty() {
         return;
     }
@@ -79,7 +83,7 @@ fn one(on: &mut Findings<'_>, command: &Command, range: Range<usize>) {
             );
         }
     }
-    risky(on, &command.argv, range);
+    risky(on, command, range, outside);
 }
 
 fn one_pattern(on: &mut Findings<'_>, pattern: &CommandPattern, range: Range<usize>) {
@@ -101,30 +105,25 @@ fn one_pattern(on: &mut Findings<'_>, pattern: &CommandPattern, range: Range<usi
         let message = format!("policy does not allow `{}`; use a command of its list", pattern.argv.join(" "));
         on.error("not-allowed", range.clone(), message, None);
     }
-    risky(on, &pattern.argv, range);
+    let written = Command { argv: pattern.argv.clone(), dir: None, env: Vec::new() };
+    risky(on, &written, range, false);
 }
 
-/// Programs that run other text than the plan shows.
-fn risky(on: &mut Findings<'_>, argv: &[String], range: Range<usize>) {
-    let Some(program) = argv.first().map(|program| program.rsplit('/').next().unwrap_or(program)) else { return };
-    let inline = |flags: &[&str]| argv.iter().skip(1).any(|word| flags.contains(&word.as_str()));
-    let why = match program {
-        "sh" | "bash" | "zsh" | "dash" | "fish" | "ksh" if inline(&["-c"]) => "a shell runs the text behind `-c`",
-        "python" | "python3" | "ruby" | "perl" | "node" | "deno" | "php"
-            if inline(&["-c", "-e", "--eval", "-r", "eval"]) =>
-        {
-            "an interpreter runs the text in its arguments"
+/// What the table of risks says. What is only not known asks at its gate and is no finding; a file of the workspace
+/// that reaches outside is behind a gate of its own.
+fn risky(on: &mut Findings<'_>, command: &Command, range: Range<usize>, outside: bool) {
+    let said = join(&command.argv);
+    match commands::judge(command) {
+        Judgement::Allow => {}
+        Judgement::Deny(risk) => {
+            let message = format!("`{said}` is never started: {}; do it yourself, and take it out here", risk.why);
+            on.error("denied-command", range, message, None);
         }
-        "sudo" | "doas" | "su" => "it takes the rights of another user",
-        "curl" | "wget" | "ssh" | "scp" | "rsync" => "it reaches the network",
-        "env" | "xargs" | "eval" | "exec" | "nohup" => "it starts another program that the allow-list does not see",
-        "rm" => "it removes files",
-        _ => return,
-    };
-    on.warning(
-        "risky-command",
-        range,
-        format!("`{program}` is risky: {why}; its gate will show the whole command"),
-        None,
-    );
+        Judgement::Ask(risk) if commands::is_known_risk(&risk) && !(outside && risk.rule == "workspace-program") => {
+            let message =
+                format!("`{said}` is risky ({}): {}; its gate will show the whole command", risk.rule, risk.why);
+            on.warning("risky-command", range, message, None);
+        }
+        Judgement::Ask(_) => {}
+    }
 }

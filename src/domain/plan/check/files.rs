@@ -9,6 +9,7 @@ use crate::domain::plan::globs::{self, Globs};
 use crate::domain::plan::graph::Graph;
 use crate::domain::plan::parse::scan::{Part, fix, ticked};
 use crate::domain::plan::{Check, EditTarget, Rule, StepKind, StepLayout, normal};
+use crate::domain::policy::measures;
 use std::ops::Range;
 
 pub(super) fn check(on: &mut Findings<'_>) {
@@ -217,44 +218,20 @@ fn last_scope(on: &Findings<'_>) -> Option<Range<usize>> {
 
 /// Files that checks measure by (F8): named ones are marked, those that only a glob reaches are doubted.
 fn measured(on: &mut Findings<'_>, pattern: &str, part: &Part) {
-    if globs::is_glob(pattern) && !on.exists(pattern) {
+    if globs::is_glob(pattern) && !on.exists(pattern) && !measures::names_measures(pattern) {
         let matcher = Globs::files(&[pattern.to_owned()]);
         if let Some(file) =
-            on.facts.files.iter().find(|file| matcher.matches(file.as_str()) && is_measure(file.as_str()))
+            on.facts.files.iter().find(|file| matcher.matches(file.as_str()) && measures::measure(file).is_some())
         {
             let message =
                 format!("this glob reaches `{file}`, by which checks measure; name such files if they are meant");
             on.warning("measure", part.range.clone(), message, None);
         }
-    } else if is_measure(pattern) {
+    } else if measures::names_measures(pattern) {
         let message =
             format!("checks measure by `{pattern}`; hunks in it are marked, and checks also run with the old one");
         on.hint("measure", part.range.clone(), message, None);
     }
-}
-
-/// Tests, snapshots and the configuration of checks.
-pub(super) fn is_measure(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let folders = path.split('/').any(|folder| matches!(folder, "tests" | "test" | "__tests__" | "spec" | "snapshots"));
-    let named = matches!(
-        name,
-        "Cargo.toml"
-            | "Cargo.lock"
-            | "build.rs"
-            | "clippy.toml"
-            | "rustfmt.toml"
-            | "deny.toml"
-            | "package.json"
-            | "pyproject.toml"
-            | "tests.rs"
-            | "Makefile"
-            | "justfile"
-            | "conftest.py"
-    );
-    let test =
-        name.starts_with("test_") || name.contains("_test.") || name.contains(".test.") || name.contains(".spec.");
-    folders || named || test || name.ends_with(".snap") || path.starts_with(".cargo/") || path.starts_with(".github/")
 }
 
 fn checked_paths(on: &mut Findings<'_>) {

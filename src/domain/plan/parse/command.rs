@@ -177,3 +177,86 @@ fn expanded(range: Range<usize>, sign: &str, word: &Range<usize>) -> Slip {
         mend: Mend::Quote(word.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a shell would do to these words is said with its place; what it would leave alone is not.
+    #[test]
+    fn what_a_shell_would_do_is_told() {
+        let told = |line: &str| {
+            let words = split(line);
+            let slip = |slip: &Slip| format!("{:?} {:?}", line.get(slip.range.clone()).unwrap_or_default(), slip.mend);
+            let told: Vec<String> = words.slips.iter().map(slip).collect();
+            if told.is_empty() { "as it is".to_owned() } else { told.join(", ") }
+        };
+        let lines = [
+            "a | b",
+            "a && b",
+            "a; b",
+            "a > f",
+            "a 2>&1",
+            "a &",
+            "(a)",
+            "a $(b)",
+            "a $B",
+            "a `b`",
+            "a \"$B\"",
+            "a *.rs",
+            "a b?",
+            "a [x]",
+            "a ~",
+            "A=b c",
+            "a 'b",
+            "a '|' \"&\" \\; b'*'",
+            "a {b,c} !d e~ f#g h=i",
+            "cargo test *",
+        ];
+        let all: String = lines.iter().map(|line| format!("{line}: {}\n", told(line))).collect();
+        insta::assert_snapshot!(all, @r#"
+        a | b: "|" None
+        a && b: "&&" Split(2..4)
+        a; b: ";" Split(1..2)
+        a > f: ">" None
+        a 2>&1: ">&" None
+        a &: "&" None
+        (a): "(" None, ")" None
+        a $(b): "$" Quote(2..6), "(" None, ")" None
+        a $B: "$" Quote(2..4)
+        a `b`: "`" Quote(2..5), "`" Quote(2..5)
+        a "$B": "$" Quote(2..6)
+        a *.rs: "*" Quote(2..6)
+        a b?: "?" Quote(2..4)
+        a [x]: "[" Quote(2..5)
+        a ~: "~" Quote(2..3)
+        A=b c: "A=b" Environment(0..4)
+        a 'b: "a 'b" None
+        a '|' "&" \; b'*': as it is
+        a {b,c} !d e~ f#g h=i: as it is
+        cargo test *: as it is
+        "#);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        /// Words, rendered and read again, are the words.
+        #[test]
+        fn words_come_back(argv in proptest::collection::vec("(\\PC|[ '\"\\\\|&;<>()$`*?\\[~#=!{}\n\t]){0,8}", 1..6)) {
+            let words = split(&join(&argv));
+            prop_assert_eq!(words.slips, vec![]);
+            prop_assert_eq!(words.argv, argv);
+            prop_assert!(!words.open);
+        }
+
+        /// No text breaks the reader, and each slip lies in it.
+        #[test]
+        fn any_line_is_read(line in "(\\PC|[ '\"\\\\|&;<>()$`*?\\[~#=]){0,24}") {
+            for slip in split(&line).slips {
+                prop_assert!(line.get(slip.range).is_some());
+            }
+        }
+    }
+}

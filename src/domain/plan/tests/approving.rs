@@ -38,6 +38,18 @@ fn layout_is_not_digested_and_versions_are() {
     assert_ne!(super::normal(&super::parse(SAMPLE).plan, &versions).digest, normal.digest);
 }
 
+/// What a step's own check measures by is written only where the plan names it (F8).
+#[test]
+fn the_rights_of_a_step_know_its_checks() {
+    let text = SAMPLE.replace("- edit: `tests/net.rs`", "- edit: `tests/net.rs`, `src/net/*.rs`");
+    let plan = approved(&text, None).unwrap();
+    let path = |text: &str| crate::domain::ids::WorkspacePath::new(text).unwrap();
+    let may = |step: &str, name: &str| plan.rights(&StepId::new(step), vec![]).may_write(&path(name), true).is_ok();
+    assert!(may("tests", "tests/net.rs") && may("tests", "src/net/client.rs"));
+    assert!(!may("tests", "src/net/tests.rs"), "`cargo test` measures by it");
+    assert!(may("policy", "src/net/mod.rs"));
+}
+
 #[test]
 fn the_tables_say_what_is_enforced() {
     let (_, normal) = read(SAMPLE);

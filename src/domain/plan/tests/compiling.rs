@@ -183,11 +183,18 @@ fn commands_and_measures() {
         "### a: b\n- run: `bash -c 'x'`, in `crates`\n- write: `src/**`, `Cargo.*`\n- allow: `*`\n",
         r####"
 error missing-folder "- run: `bash -c 'x'`, in `crates`": there is no folder `crates` to run in; mend the path
-warning risky-command "- run: `bash -c 'x'`, in `crates`": `bash` is risky: a shell runs the text behind `-c`; its gate will show the whole command
+warning risky-command "- run: `bash -c 'x'`, in `crates`": `bash -c x` is risky (shell): `bash` runs the text it is given; its gate will show the whole command
 error outside-scope "Cargo.*": `Cargo.toml` lies outside the contract's scope; add it there, or take it out here
   fix: add `Cargo.*` to the scope
 warning measure "Cargo.*": this glob reaches `Cargo.toml`, by which checks measure; name such files if they are meant
 error allow-all "- allow: `*`": this would let the model start any program; name the program before the `*`
+"####,
+    );
+    steps(
+        "### a: do it\n- edit: `src/lib.rs`\n- check: `timeout 60 cargo test`\n- allow: `cargo check *`, `npx tool *`\n### b: and this\n- run: `sudo make`\n- write: `src/**`\n",
+        r####"
+warning risky-command "- allow: `cargo check *`, `npx tool *`": `npx tool` is risky (installs): `npx` fetches and runs code of others; its gate will show the whole command
+error denied-command "- run: `sudo make`": `sudo make` is never started: `sudo` runs with other rights; do it yourself, and take it out here
 "####,
     );
     let text = SAMPLE;

@@ -1,14 +1,18 @@
-//! Commands: what is allowed, and what is risky about one.
+//! Commands: what is allowed, what is risky about one, and whether it may start without a question (`judge`).
 //!
 //! Invariant: a `*` in an allow-list admits further words, never further risk: `cargo test *` does not admit
 //! `cargo test --config …`. A program is judged by its last path part, so that `/bin/sh` is a shell. Absent: running
 //! anything, and any reading of scripts: an opaque text for an interpreter is a risk whatever it says. At rung 0 every
 //! command is a gate; the table tells the person at the gate what to look at, it is no wall.
 
+mod judge;
 mod rules;
+pub mod shapes;
 mod table;
 #[cfg(test)]
 mod tests;
+
+pub use judge::{Judgement, judge};
 
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Command, CommandPattern};
@@ -38,6 +42,11 @@ pub fn risk(command: &Command) -> Option<Risk> {
         .or_else(|| command.dir.as_deref().and_then(outside).map(|path| outside_risk(&path)))
 }
 
+/// Whether the risk table says it, and not only the silence of the allow-list.
+pub fn is_known_risk(risk: &Risk) -> bool {
+    !matches!(risk.rule, "unknown" | "path-program" | "toolchain")
+}
+
 /// Whether a pattern of the plan admits a command.
 ///
 /// # Errors
@@ -51,6 +60,9 @@ pub fn allowed(command: &Command, patterns: &[CommandPattern]) -> Result<(), Str
     let Some(pattern) = patterns.iter().find(|pattern| matches(command, pattern)) else {
         return Err(format!("`{said}` is not in the plan's allow-list; allowed: {}", list()));
     };
+    if let Judgement::Deny(risk) = judge(command) {
+        return Err(format!("`{said}` is never started: {} ({})", risk.why, risk.rule));
+    }
     if let Some(risk) = variables(command) {
         return Err(format!("`{said}` is refused: {} ({}); run it without that variable", risk.why, risk.rule));
     }

@@ -23,6 +23,7 @@ pub(super) fn by_program(name: &str, arguments: &[String]) -> Option<Risk> {
         .or_else(|| git(name, &words))
         .or_else(|| packages(name, &words))
         .or_else(|| single(name, &words))
+        .or_else(|| settings(name, &words))
         .or_else(|| loading(name, &words))
 }
 
@@ -38,8 +39,11 @@ fn wrappers(name: &str, words: &[&str]) -> Option<Risk> {
     if !WRAPPERS.contains(&name) {
         return None;
     }
-    // What it starts may be worse than that it starts something.
-    let starts = |word: &&str| !word.starts_with('-') && !word.contains('=') && word.parse::<f64>().is_err();
+    // What it starts may be worse than that it starts something. One wrapper behind another is passed over.
+    let starts = |word: &&str| {
+        let bare = !word.starts_with('-') && !word.contains('=') && word.parse::<f64>().is_err();
+        bare && !WRAPPERS.contains(&program(word).as_str())
+    };
     let inner = words.iter().position(starts).and_then(|at| {
         let (word, rest) = words.get(at..)?.split_first()?;
         let rest: Vec<String> = rest.iter().map(|word| (*word).to_owned()).collect();
@@ -143,7 +147,7 @@ fn single(name: &str, words: &[&str]) -> Option<Risk> {
         (SYSTEMS, "remote-system", "changes systems outside this machine"),
         (CONTAINERS, "containers", "starts containers, which can reach the whole machine"),
         (EDITORS, "wrapper", "is an interactive program that can start commands"),
-        (&["mkfs", "fdisk", "parted"], "removes", "rewrites disks"),
+        (MACHINE, "machine", "ends or rebuilds the machine"),
     ];
     // `mkfs.ext4`
     let listed = if name.starts_with("mkfs.") { "mkfs" } else { name };
@@ -166,6 +170,32 @@ fn loading(name: &str, words: &[&str]) -> Option<Risk> {
     let flag =
         words.iter().take_while(|word| **word != "--").find(|word| flags.iter().any(|flag| flag_is(word, flag)))?;
     Some(Risk::new("loads-code", format!("`{name} {flag}` makes it load or start other code")))
+}
+
+/// Settings of build tools that name the programs they start.
+fn settings(name: &str, words: &[&str]) -> Option<Risk> {
+    let said = |word: &str, why: &str| Some(Risk::new("loads-code", format!("`{name} {word}` {why}")));
+    match name {
+        "cmake" => {
+            let set = words.windows(2).filter_map(|pair| if let ["-D", set] = pair { Some(*set) } else { None });
+            let set = set.chain(words.iter().filter_map(|word| word.strip_prefix("-D")));
+            let mut names = set.map(|set| set.split([':', '=']).next().unwrap_or(set).to_ascii_uppercase());
+            let starts = |name: &String| CMAKE_STARTS.iter().any(|part| name.contains(part));
+            names.find(starts).and_then(|set| said(&format!("-D{set}"), "names a program or code that it takes"))
+        }
+        "make" | "gmake" => {
+            let set = words.iter().find(|word| !word.starts_with('-') && word.contains('='));
+            set.and_then(|word| said(word, "can change which programs it starts"))
+        }
+        "cargo" => {
+            let target = words.iter().take_while(|word| **word != "--").find(|word| word.ends_with(".json"));
+            target.and_then(|word| said(word, "takes a linker and its options from that file"))
+        }
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => {
+            words.iter().find(|word| word.starts_with('@')).and_then(|word| said(word, "takes options from that file"))
+        }
+        _ => None,
+    }
 }
 
 /// `--flag`, `--flag=value`, and for one letter also `-fvalue`.

@@ -58,10 +58,12 @@ pub(super) const WRAPPERS: &[&str] = &[
     "nix-shell",
     "start-stop-daemon",
 ];
-pub(super) const REMOVES: &[&str] = &["rm", "rmdir", "unlink", "shred", "truncate", "dd", "wipefs"];
+pub(super) const REMOVES: &[&str] = &["rm", "rmdir", "unlink", "shred", "truncate", "dd"];
+/// What ends the machine or its file systems.
+pub(super) const MACHINE: &[&str] =
+    &["mkfs", "fdisk", "parted", "wipefs", "reboot", "shutdown", "halt", "poweroff", "insmod", "modprobe"];
 pub(super) const REWRITES: &[&str] = &["mv", "chmod", "chown", "chgrp", "ln", "install", "tee", "patch"];
-pub(super) const KILLS: &[&str] =
-    &["kill", "pkill", "killall", "reboot", "shutdown", "halt", "poweroff", "systemctl", "service"];
+pub(super) const KILLS: &[&str] = &["kill", "pkill", "killall", "systemctl", "service"];
 pub(super) const NETWORK: &[&str] = &[
     "curl", "wget", "aria", "http", "https", "ssh", "scp", "sftp", "rsync", "ftp", "telnet", "nc", "ncat", "netcat",
     "socat", "nmap", "dig", "nslookup", "mail", "sendmail", "rclone",
@@ -107,7 +109,22 @@ pub(super) const FETCHERS: &[&str] = &["npx", "bunx", "pnpx", "uvx", "pipx"];
 pub(super) const INTERPRETERS: &[(&str, &str, &[&str], &[&str])] = &[
     ("python", "c", &[], &[]),
     ("pypy", "c", &[], &[]),
-    ("node", "ep", &["--eval", "--print"], &["-r", "--require", "--import", "--loader", "--experimental-loader"]),
+    (
+        "node",
+        "ep",
+        &["--eval", "--print"],
+        &[
+            "-r",
+            "--require",
+            "--import",
+            "--loader",
+            "--experimental-loader",
+            "--test-reporter",
+            "--env-file",
+            "--test-global-setup",
+            "--experimental-config-file",
+        ],
+    ),
     ("nodejs", "ep", &["--eval", "--print"], &["-r", "--require", "--import", "--loader"]),
     ("bun", "ep", &["--eval", "--print"], &["-r", "--preload", "--require", "--import"]),
     ("deno", "", &["eval", "--eval"], &["--preload", "--import-map"]),
@@ -126,21 +143,74 @@ pub(super) const INTERPRETERS: &[(&str, &str, &[&str], &[&str])] = &[
 
 /// Options of well-known programs that make them load or start other code.
 pub(super) const LOADING: &[(&str, &[&str])] = &[
-    ("cargo", &["--config"]),
+    ("cargo", &["--config", "-Z", "-C", "--open"]),
     ("rustc", &["-C", "--codegen", "-Clinker", "--sysroot", "-Z"]),
     ("make", &["-f", "--file", "--makefile", "--eval", "-E"]),
     ("gmake", &["-f", "--file", "--makefile", "--eval", "-E"]),
-    ("go", &["-toolexec", "-exec", "-vettool", "-overlay", "--toolexec", "--exec"]),
-    ("gcc", &["-fplugin", "-B", "-specs", "-wrapper"]),
-    ("g++", &["-fplugin", "-B", "-specs", "-wrapper"]),
-    ("clang", &["-fplugin", "-B", "-load", "-Xclang"]),
+    (
+        "go",
+        &[
+            "-toolexec",
+            "-exec",
+            "-vettool",
+            "-overlay",
+            "-ldflags",
+            "-gcflags",
+            "-asmflags",
+            "-modfile",
+            "-C",
+            "--toolexec",
+            "--exec",
+            "--vettool",
+            "--overlay",
+            "--ldflags",
+        ],
+    ),
+    ("gcc", &["-fplugin", "-B", "-specs", "-wrapper", "-fuse-ld", "-Wl", "-Xlinker"]),
+    ("g++", &["-fplugin", "-B", "-specs", "-wrapper", "-fuse-ld", "-Wl", "-Xlinker"]),
+    ("cc", &["-fplugin", "-B", "-specs", "-wrapper", "-load", "-Xclang", "-fuse-ld", "-Wl", "-Xlinker"]),
+    ("c++", &["-fplugin", "-B", "-specs", "-wrapper", "-load", "-Xclang", "-fuse-ld", "-Wl", "-Xlinker"]),
+    ("clang", &["-fplugin", "-fpass-plugin", "-B", "-load", "-Xclang", "-mllvm", "-fuse-ld", "-Wl", "-Xlinker"]),
+    ("clang++", &["-fplugin", "-fpass-plugin", "-B", "-load", "-Xclang", "-mllvm", "-fuse-ld", "-Wl", "-Xlinker"]),
+    ("clang-tidy", &["-load", "--load"]),
     ("ld", &["-plugin", "--plugin"]),
-    ("cmake", &["-P", "-E", "-C"]),
+    ("cmake", &["-P", "-E", "-C", "--install", "--open", "--toolchain", "--workflow"]),
+    ("ctest", &["-S", "-SP", "--script", "--script-new-process", "-D", "--build-and-test"]),
+    ("ninja", &["-f", "-t"]),
+    ("npm", JS_LOADS),
+    ("pnpm", JS_LOADS),
+    ("yarn", JS_LOADS),
+    ("just", &["-f", "--justfile", "--shell", "--shell-arg", "--set", "-c", "--command"]),
+    ("mypy", &["--python-executable", "--custom-typeshed-dir", "--install-types"]),
+    ("pylint", &["--load-plugins", "--init-hook"]),
+    ("golangci-lint", &["-c", "--config"]),
+    ("date", &["-s", "--set"]),
+    ("mocha", &["-r", "--require", "--import", "--config", "-c"]),
     ("pytest", &["-p", "-c", "--config-file", "-o", "--override-ini", "--rootdir", "--confcutdir"]),
-    ("eslint", &["-c", "--config", "--rulesdir", "--plugin", "--parser", "--resolve-plugins-relative-to"]),
+    (
+        "eslint",
+        &["-f", "--format", "-c", "--config", "--rulesdir", "--plugin", "--parser", "--resolve-plugins-relative-to"],
+    ),
     ("prettier", &["--config", "--plugin"]),
-    ("jest", &["-c", "--config", "--globalSetup", "--setupFiles", "--runner", "--transform"]),
-    ("vitest", &["-c", "--config", "--globalSetup"]),
+    (
+        "jest",
+        &[
+            "-c",
+            "--config",
+            "--globalSetup",
+            "--globalTeardown",
+            "--setupFiles",
+            "--setupFilesAfterEnv",
+            "--runner",
+            "--testRunner",
+            "--transform",
+            "--resolver",
+            "--reporters",
+            "--preset",
+            "--testEnvironment",
+        ],
+    ),
+    ("vitest", &["-c", "--config", "--globalSetup", "--reporter", "--environment", "--runner"]),
     ("tar", &["--to-command", "--checkpoint-action", "-I", "--use-compress-program", "-F", "--info-script"]),
     ("zip", &["-T", "-TT", "--unzip-command"]),
     ("sort", &["--compress-program"]),
@@ -148,6 +218,30 @@ pub(super) const LOADING: &[(&str, &[&str])] = &[
     ("man", &["-P", "--pager", "-H"]),
     ("mvn", &["-f", "--file", "-s", "--settings"]),
     ("gradle", &["-I", "--init-script", "-b", "--build-file", "-c"]),
+];
+
+/// Parts of the names of CMake's variables that name a program or further code.
+pub(super) const CMAKE_STARTS: &[&str] = &[
+    "COMPILER",
+    "LAUNCHER",
+    "TOOLCHAIN",
+    "LINKER",
+    "PROGRAM",
+    "_FLAGS",
+    "INCLUDE",
+    "MODULE_PATH",
+    "PREFIX_PATH",
+    "GENERATOR",
+    "EMULATOR",
+];
+
+const JS_LOADS: &[&str] = &[
+    "--script-shell",
+    "--node-options",
+    "--userconfig",
+    "--globalconfig",
+    "--scripts-prepend-node-path",
+    "--use-yarnrc",
 ];
 
 pub(super) const EDITORS: &[&str] = &["vi", "vim", "nvim", "emacs", "ed", "ex", "less", "more"];
@@ -171,7 +265,7 @@ pub(super) const PACKAGES: &[(&str, &[&str], &[&str])] = &[
     ("gem", &["push", "yank", "signin", "owner"], &["install", "update"]),
     ("bundle", &[], &["install", "update", "add"]),
     ("composer", &[], &["install", "update", "require"]),
-    ("go", &[], &["install", "get"]),
+    ("go", &[], &["install", "get", "mod"]),
     ("mvn", &["deploy", "release:perform"], &[]),
     ("gradle", &["publish", "uploadArchives"], &[]),
     ("dotnet", &["nuget"], &["add", "tool"]),

@@ -98,6 +98,20 @@ fn each_rule_fits_its_commands() {
             "CARGO_TARGET_X86_RUNNER=x cargo test",
             "PLANWRIGHT_IDEMPOTENCY_KEY=x tools/a",
             "GIT_EXTERNAL_DIFF=x git diff",
+            "cmake -DCMAKE_C_COMPILER=x -B build",
+            "cmake -D CMAKE_TOOLCHAIN_FILE:PATH=x .",
+            "make SHELL=x test",
+            "cargo build --target odd.json",
+            "cargo test -Z script",
+            "npm test --script-shell x",
+            "gcc -fplugin=x a.c",
+            "gcc @options a.c",
+            "node --test --test-reporter ./x.js",
+            "cargo doc --open",
+            "clang -Xclang -load a.c",
+            "go build -toolexec x ./...",
+            "go build -ldflags=-extld=x",
+            "jest --runner x",
         ],
     );
     check("wrapper", &["env FOO=1 ls", "xargs ls", "find . -exec ls {} ;", "fd -x ls", "nohup ls", "vim a"]);
@@ -105,7 +119,8 @@ fn each_rule_fits_its_commands() {
     check("git-history", &["git reset --hard", "git checkout -- .", "git clean -fdx", "git branch -D x", "git stash"]);
     check("git-hooks", &["git commit -m x", "git bisect run x"]);
     check("network", &["git push", "curl x", "wget x", "ssh host", "python -m http.server", "rsync a b:"]);
-    check("removes", &["rm -rf target", "find . -delete", "truncate -s 0 a", "mkfs.ext4 x"]);
+    check("removes", &["rm -rf target", "find . -delete", "truncate -s 0 a"]);
+    check("machine", &["mkfs.ext4 x", "shutdown now"]);
     check("rewrites", &["mv a b", "chmod -R 777 ."]);
     check("publishes", &["cargo publish", "npm publish", "twine upload x", "gem push x", "python -m twine upload x"]);
     check(
@@ -168,4 +183,144 @@ fn a_pattern_admits_its_words_and_no_further_risk() {
         "`cargo test` is refused: the variable `LD_PRELOAD` makes the program load or start other code (loads-code); \
          run it without that variable",
     );
+}
+
+#[track_caller]
+fn verdict(expect: &str, lines: &[&str]) {
+    for line in lines {
+        let found = match judge(&command(line)) {
+            Judgement::Allow => "allow".to_owned(),
+            Judgement::Ask(risk) => format!("ask {}", risk.rule),
+            Judgement::Deny(risk) => format!("deny {}", risk.rule),
+        };
+        assert_eq!(found, expect, "{line}");
+    }
+}
+
+#[test]
+fn only_listed_shapes_run_without_a_question() {
+    verdict(
+        "allow",
+        &[
+            "cargo check",
+            "cargo --locked test -p net -- --nocapture",
+            "cargo clippy --all-targets -- -D warnings",
+            "cargo fmt --check",
+            "cargo nextest run",
+            "RUST_LOG=off cargo test",
+            "timeout 60 cargo test",
+            "timeout -k 5 --signal=INT 1m nice -n 10 cargo test",
+            "env RUST_LOG=off cargo test",
+            "npm test",
+            "pnpm run typecheck",
+            "yarn run test:unit",
+            "bun test",
+            "tsc --noEmit",
+            "npm run lint-all -- --max-warnings 0",
+            "node --test test/a.test.js",
+            "python3 -m pytest -q tests",
+            "python -B -m mypy .",
+            "ruff check .",
+            "pytest -q",
+            "go vet ./...",
+            "go test -run TestA ./...",
+            "gcc -Wall -c a.c -o a.o",
+            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
+            "cmake --build build",
+            "ctest --output-on-failure",
+            "make",
+            "make -j 4 test lint",
+            "just check",
+            "git status",
+            "git --no-pager diff --stat HEAD~1",
+            "ls -la src",
+            "rg -n pattern src",
+        ],
+    );
+    verdict(
+        "ask unknown",
+        &[
+            "cargo run",
+            "cargo fix --allow-dirty",
+            "cargo --color always test",
+            "cargo testx",
+            "npm run deploy",
+            "npm run test-and-publish",
+            "yarn anything",
+            "node build.js",
+            "node evil.js --test",
+            "python3 tool.py",
+            "python3 -W x -m pytest",
+            "python3 -m timeit",
+            "go run .",
+            "go generate ./...",
+            "make release",
+            "make -C other test",
+            "cmake -G Ninja .",
+            "cp a b",
+            "sed -n 1p a",
+            "announce",
+            "Cargo check",
+        ],
+    );
+    verdict("ask toolchain", &["cargo +nightly check"]);
+    verdict("ask path-program", &["/usr/bin/true", "/tmp/cargo check", "env /usr/bin/cargo check"]);
+    verdict("ask workspace-program", &["./cargo check", "tools/cargo test", "timeout 5 ./run"]);
+    verdict(
+        "ask wrapper",
+        &["env -i ls", "env", "timeout --odd 5 ls", "nohup cargo test", "xargs cargo test", "time cargo test"],
+    );
+    verdict(
+        "ask loads-code",
+        &["env RUSTC_WRAPPER=x cargo check", "timeout 5 cargo test --config x=1", "RUSTFLAGS=-Clinker=x cargo check"],
+    );
+    verdict(
+        "ask installs",
+        &["npx tool", "npm ci", "pip install x", "cargo install x", "go mod download", "python3 -m pip install x"],
+    );
+    verdict("ask network", &["git push", "curl x", "env A=b ssh host"]);
+    verdict("ask git-config", &["git -c core.fsmonitor=x status", "git config core.hooksPath x"]);
+    verdict("ask outside-path", &["cat /etc/passwd", "cargo test --manifest-path=../other/Cargo.toml"]);
+    verdict(
+        "deny privilege",
+        &["sudo true", "/usr/bin/sudo true", "timeout 5 sudo x", "env A=b doas x", "xargs sudo rm"],
+    );
+    verdict("deny machine", &["shutdown now", "mkfs.ext4 /dev/sda"]);
+}
+
+#[test]
+fn what_is_denied_is_on_no_list() {
+    allow("sudo make", &["sudo make"], "`sudo make` is never started: `sudo` runs with other rights (privilege)");
+}
+
+/// A word for each level of a nest would be a level of the stack, and a copy of the rest.
+#[test]
+fn nests_are_judged_in_time() {
+    let deep = Command { argv: vec!["env".to_owned(); 200_000], dir: None, env: vec![] };
+    assert_eq!(risk(&deep).map(|risk| risk.rule), Some("wrapper"));
+    assert!(matches!(judge(&deep), Judgement::Ask(_)));
+}
+
+mod any {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// Whatever stands behind a program, a path to it is not allowed, and a risk is not either.
+        #[test]
+        fn nothing_risky_and_no_path_is_allowed(
+            program in prop::sample::select(vec!["cargo", "git", "npm", "make", "ls", "timeout", "env", "python3", "x"]),
+            words in proptest::collection::vec("(test|run|check|-[a-zA-Z]|--[a-z]{1,8}|--|[a-z./=~ -]{0,9}|/[a-z]{1,3}|\\PC{0,4})", 0..5),
+        ) {
+            let argv: Vec<String> = std::iter::once(program.to_owned()).chain(words).collect();
+            let written = Command { argv: argv.clone(), dir: None, env: vec![] };
+            if judge(&written) == Judgement::Allow && !matches!(program, "timeout" | "env") {
+                prop_assert_eq!(risk(&written), None);
+            }
+            let path = Command { argv: std::iter::once(format!("/tmp/{program}")).chain(argv.into_iter().skip(1)).collect(), ..written };
+            prop_assert_ne!(judge(&path), Judgement::Allow);
+        }
+    }
 }

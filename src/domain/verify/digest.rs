@@ -1,25 +1,13 @@
-//! Reading what compilers and test runners print.
+//! What of a command's output goes back to the agent, and the one line that goes to a person.
 //!
-//! Invariant: a place is reported only if the text names it; nothing is guessed. The digest for the agent is bounded,
-//! errors first, and free of control characters. Absent: warnings (they fail nothing) and the formats that only
-//! machines read; a tool that prints neither a known form nor an error line is quoted by its last lines.
+//! Invariant: bounded, errors first, and free of control characters. Absent: reading problems out of it (`problems`);
+//! a tool that prints neither a known form nor an error line is quoted by its last lines.
 
 use super::one_line;
-use crate::domain::ids::WorkspacePath;
+use super::problems::{self, clean, pattern};
 use crate::domain::task::facts::{Ended, RunOutcome};
 use regex::Regex;
 use std::sync::LazyLock;
-
-/// A place in a file that a program complained about.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
-    /// Where.
-    pub path: WorkspacePath,
-    /// 1-based.
-    pub line: u32,
-    /// In the program's words, one line.
-    pub message: String,
-}
 
 /// Characters of a digest: about 1,500 tokens, so that two repair rounds do not fill a small window.
 const DIGEST: usize = 6_000;
@@ -28,83 +16,21 @@ const BLOCK: usize = 24;
 /// Lines of the end of the output, where summaries stand.
 const ENDING: usize = 30;
 
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| {
-            #[allow(clippy::expect_used, reason = "a literal; every test of this module compiles it")]
-            Regex::new($text).expect("a valid pattern")
-        });
-    };
-}
-
-pattern!(ESCAPES, r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)");
 pattern!(RUSTC_HEAD, r"^error(?:\[(?P<code>\w+)\])?: (?P<message>.+)$");
-pattern!(RUSTC_PLACE, r"^\s*--> (?P<path>.+?):(?P<line>\d+):\d+$");
 pattern!(PANIC, r"^thread '(?P<test>[^']*)' (?:\(\d+\) )?panicked at (?P<path>[^':\s][^':]*):(?P<line>\d+):\d+:?$");
 pattern!(PANIC_OLD, r"^thread '(?P<test>[^']*)' panicked at '(?P<message>.*)', (?P<path>[^:]+):(?P<line>\d+):\d+$");
-pattern!(PYTHON_PLACE, r#"^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)"#);
-pattern!(PYTHON_END, r"^(?:E\s+)?(?P<message>[A-Z]\w*(?:\.\w+)*(?:Error|Exception|Exit|Interrupt)\b.*)$");
 pattern!(TSC, r"^(?P<path>[^\s(]+)\((?P<line>\d+),\d+\): (?P<message>error.*)$");
 pattern!(GENERIC, r"^\s*(?:\./)?(?P<path>[\w./@+-]*\w\.[A-Za-z]\w*):(?P<line>\d+)(?::\d+)?: *(?P<message>\S.*)$");
 pattern!(HARMLESS, r"^(?i:warning|note|info|remark|help)\b");
 pattern!(FAILED_TEST, r"^(?:test (?P<rust>.+) \.\.\. FAILED|--- FAIL: (?P<go>\S+)|FAILED (?P<pytest>\S+).*)$");
 pattern!(ERROR_LINE, r"(?i)^\W*(?:\w+: )?(?:fatal|error|failed|failure|panic|exception)\b");
 
-/// Every place that the output complains about, in its order, each once.
-pub fn problems(output: &str) -> Vec<Found> {
-    let clean = clean(output);
-    let lines: Vec<&str> = clean.lines().collect();
-    let mut found: Vec<Found> = Vec::new();
-    let mut python: Option<(&str, &str)> = None;
-    for (at, line) in lines.iter().enumerate() {
-        let rest = lines.get(at + 1..).unwrap_or_default();
-        let new = if let Some(head) = RUSTC_HEAD.captures(line) {
-            let place = rest.iter().take_while(|line| !line.is_empty()).find_map(|line| RUSTC_PLACE.captures(line));
-            let code = head.name("code").map(|code| format!("[{}]", code.as_str())).unwrap_or_default();
-            let message = format!("error{code}: {}", &head["message"]);
-            place.and_then(|place| Found::new(&place["path"], &place["line"], &message))
-        } else if let Some(panic) = PANIC.captures(line) {
-            let message = panic_message(&panic["test"], rest);
-            Found::new(&panic["path"], &panic["line"], &message)
-        } else if let Some(panic) = PANIC_OLD.captures(line) {
-            Found::new(&panic["path"], &panic["line"], &format!("{}: {}", &panic["test"], &panic["message"]))
-        } else if let Some(place) = PYTHON_PLACE.captures(line) {
-            // The innermost frame stands last, and the error after it.
-            python = place.name("path").zip(place.name("line")).map(|(path, line)| (path.as_str(), line.as_str()));
-            None
-        } else if let Some((end, (path, line))) = PYTHON_END.captures(line).zip(python) {
-            python = None;
-            Found::new(path, line, &end["message"])
-        } else {
-            let place = TSC.captures(line).or_else(|| GENERIC.captures(line));
-            place
-                .filter(|place| !HARMLESS.is_match(&place["message"]))
-                .and_then(|place| Found::new(&place["path"], &place["line"], &place["message"]))
-        };
-        found.extend(new.filter(|new| !found.contains(new)));
-    }
-    found
-}
-
-impl Found {
-    fn new(path: &str, line: &str, message: &str) -> Option<Self> {
-        let (path, line) = (WorkspacePath::new(path).ok()?, line.parse().ok()?);
-        Some(Self { path, line, message: one_line(message) })
-    }
-}
-
-/// What an assertion says after "panicked at": the message and both sides.
-fn panic_message(test: &str, rest: &[&str]) -> String {
-    let more = rest.iter().skip(1).take(2).map(|line| line.trim());
-    let sides = more.filter(|line| line.starts_with("left:") || line.starts_with("right:"));
-    let said: Vec<&str> = rest.first().map(|line| line.trim()).into_iter().chain(sides).collect();
-    format!("{test}: {}", said.join(", "))
-}
-
 /// The line that tells a person most about why a command failed.
 pub(super) fn first_error(output: &str) -> Option<String> {
-    if let Some(found) = problems(output).first() {
-        return Some(format!("{}:{}: {}", found.path, found.line, found.message));
+    let found = problems::problems(output);
+    let placed = |problem: &&problems::ReadProblem| problem.is_error() && problem.site.is_some();
+    if let Some(problem) = found.iter().find(placed) {
+        return Some(problem.to_string());
     }
     let clean = clean(output);
     let mut lines = clean.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("[planwright: "));
@@ -195,10 +121,4 @@ impl Digest {
             }
         }
     }
-}
-
-/// Without escape sequences and control characters other than line ends and tabs.
-fn clean(output: &str) -> String {
-    let plain = ESCAPES.replace_all(output, "");
-    plain.replace("\r\n", "\n").chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
