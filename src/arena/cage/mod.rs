@@ -6,6 +6,28 @@
 //! on a channel that the command does not have.
 //! Absent: what the layers hold, and what becomes of `upper` (the view's); a limit on memory that nobody maps.
 
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod first;
+#[cfg(target_os = "linux")]
+mod loopback;
+#[cfg(target_os = "linux")]
+mod mounts;
+mod outside;
+#[cfg(target_os = "linux")]
+mod power;
+#[cfg(target_os = "linux")]
+mod raw;
+#[cfg(target_os = "linux")]
+mod tree;
+mod wire;
+#[cfg(target_os = "linux")]
+mod wrapper;
+
+pub use outside::{Caged, Ending, run};
+pub use wire::{End, Fault};
+
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -81,4 +103,25 @@ pub struct CageLimits {
     pub wall: Duration,
     /// Between SIGTERM and SIGKILL at the end of the wall time.
     pub grace: Duration,
+}
+
+/// The word by which our own binary is the wrapper of a cage. No part of the command line that people have.
+pub const WORD: &str = "__cage";
+#[cfg(target_os = "linux")]
+const FIRST: &str = "first";
+
+/// Lives the life of a wrapper if the arguments say that this process is one, and returns its exit code. Called before
+/// there are threads.
+pub fn enter(arguments: &[OsString]) -> Option<u8> {
+    if arguments.get(1)? != WORD {
+        return None;
+    }
+    #[cfg(target_os = "linux")]
+    match arguments.get(2) {
+        Some(word) if word == FIRST => return Some(first::main()),
+        Some(_) => return Some(1),
+        None => return Some(wrapper::main()),
+    }
+    #[cfg(not(target_os = "linux"))]
+    Some(1)
 }
