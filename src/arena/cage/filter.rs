@@ -97,10 +97,11 @@ pub(super) fn apply() -> Result<(), Fault> {
 fn programs() -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let errno = |errno: libc::c_int| SeccompAction::Errno(u32::try_from(errno).unwrap_or(1));
-    let compile = |rules: BTreeMap<i64, Vec<Rule>>, errno_value: libc::c_int| -> Result<BpfProgram, seccompiler::Error> {
-        let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno(errno_value), arch)?;
-        Ok(BpfProgram::try_from(filter)?)
-    };
+    let compile =
+        |rules: BTreeMap<i64, Vec<Rule>>, errno_value: libc::c_int| -> Result<BpfProgram, seccompiler::Error> {
+            let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno(errno_value), arch)?;
+            Ok(BpfProgram::try_from(filter)?)
+        };
     let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
     let mut forbidden: BTreeMap<i64, Vec<Rule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     forbidden.insert(libc::SYS_unshare, namespaces()?);

@@ -66,8 +66,7 @@ fn start(birth: &Birth) -> Result<Pid, Fault> {
     rustix::process::setsid().map_err(Fault::at("a session of its own"))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(Fault::at("not dumpable"))?;
     raw::close_on_exec().map_err(Fault::at("the descriptors"))?;
-    let (word, arguments) =
-        cage.argv.split_first().ok_or_else(|| Fault::NoProgram(String::new()))?;
+    let (word, arguments) = cage.argv.split_first().ok_or_else(|| Fault::NoProgram(String::new()))?;
     let named = word.to_string_lossy().into_owned();
     let env = cage.env.iter().cloned().collect();
     let program = find_program(&named, &env, &cage.directory).ok_or(Fault::NoProgram(named))?;

@@ -17,8 +17,10 @@ mod mounts;
 mod outside;
 #[cfg(target_os = "linux")]
 mod power;
+mod probe;
 #[cfg(target_os = "linux")]
 mod raw;
+mod secrets;
 #[cfg(target_os = "linux")]
 mod tree;
 mod wire;
@@ -26,6 +28,8 @@ mod wire;
 mod wrapper;
 
 pub use outside::{Caged, Ending, run};
+pub use probe::{Rung1, Why, probe};
+pub use secrets::secrets;
 pub use wire::{End, Fault};
 
 use serde::{Deserialize, Serialize};
@@ -118,9 +122,10 @@ pub fn enter(arguments: &[OsString]) -> Option<u8> {
     }
     #[cfg(target_os = "linux")]
     match arguments.get(2) {
-        Some(word) if word == FIRST => return Some(first::main()),
-        Some(_) => return Some(1),
-        None => return Some(wrapper::main()),
+        None => Some(wrapper::main()),
+        Some(word) if word == FIRST => Some(first::main()),
+        Some(word) if word == probe::TRY => Some(probe::attempt()),
+        Some(_) => Some(1),
     }
     #[cfg(not(target_os = "linux"))]
     Some(1)

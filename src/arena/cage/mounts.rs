@@ -33,8 +33,19 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /// Folders that tools are read from, wherever they lie.
 const TOOLS: [&str; 13] = [
-    "HOME", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT", "GOMODCACHE", "JAVA_HOME", "NVM_DIR", "VOLTA_HOME",
-    "PYENV_ROOT", "RBENV_ROOT", "ASDF_DATA_DIR", "SSL_CERT_DIR",
+    "HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "ASDF_DATA_DIR",
+    "SSL_CERT_DIR",
 ];
 
 /// Makes them. The caller has a mount namespace of its own and power over it.
@@ -198,7 +209,11 @@ fn kept(cage: &Cage, private: &BTreeSet<PathBuf>) -> Result<Vec<Part>, Fault> {
     let needed = |path: &&PathBuf| {
         !path.starts_with(&cage.root) && !real.iter().any(|other| other != *path && path.starts_with(other))
     };
-    real.iter().filter(below).filter(needed).map(|path| Part::of(path, path)?.with(READ_ONLY | NO_SUID | NO_DEVICES)).collect()
+    real.iter()
+        .filter(below)
+        .filter(needed)
+        .map(|path| Part::of(path, path)?.with(READ_ONLY | NO_SUID | NO_DEVICES))
+        .collect()
 }
 
 fn bound(cage: &Cage) -> Result<Vec<Part>, Fault> {

@@ -8,8 +8,8 @@ use super::filter;
 use super::wire::Fault;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
-    set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
+    set_no_new_privs,
 };
 
 /// # Errors
@@ -40,8 +40,7 @@ pub(super) fn give_up(limits: &CageLimits) -> Result<(), Fault> {
         }
     }
     let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
-        .map_err(refused())?;
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).map_err(refused())?;
     set_no_new_privs(true).map_err(Fault::at("no new privileges"))?;
     filter::apply()
 }

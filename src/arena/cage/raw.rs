@@ -50,9 +50,7 @@ pub(super) fn set_mount_attributes(tree: BorrowedFd<'_>, set: u64) -> io::Result
 /// As the kernel says.
 pub(super) fn close_on_exec() -> io::Result<()> {
     // SAFETY: integers only. No descriptor is closed, so none that is owned elsewhere in the process becomes invalid.
-    let done = unsafe {
-        libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    };
+    let done = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     told(done)
 }
 

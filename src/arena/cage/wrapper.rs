@@ -10,7 +10,9 @@ use super::wire::{self, End, Fault, Told};
 use super::{Cage, Network, raw};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::AsFd;
-use rustix::thread::{CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities};
+use rustix::thread::{
+    CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
+};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
