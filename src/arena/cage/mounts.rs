@@ -180,15 +180,20 @@ fn view(cage: &Cage) -> Result<Part, Fault> {
     Part::of(&at, &cage.root)
 }
 
-/// Which folders are private. A hidden folder with the workspace below it is one too: it is empty but for the way down.
+/// Which folders are private. A hidden folder with the workspace or a bound folder below it is one too: it is empty but
+/// for the way down.
 fn private(cage: &Cage) -> BTreeSet<PathBuf> {
     let fixed = PRIVATE.iter().filter_map(|path| fs::canonicalize(path).ok());
     let above = cage.hidden.iter().filter_map(|path| fs::canonicalize(path).ok());
-    let above = above.filter(|path| cage.root.starts_with(path));
+    let above = above.filter(|path| is_above(cage, path));
     let all: BTreeSet<PathBuf> = fixed.chain(above).filter(|path| path.is_dir() && *path != cage.root).collect();
     // One in another would hide what was put into it.
     let outer = |path: &PathBuf| !all.iter().any(|other| path != other && path.starts_with(other));
     all.iter().filter(|path| outer(path)).cloned().collect()
+}
+
+fn is_above(cage: &Cage, hidden: &Path) -> bool {
+    cage.root.starts_with(hidden) || cage.bound.iter().any(|bound| bound.at.starts_with(hidden))
 }
 
 /// What lies in a private folder and is needed all the same, read-only.
@@ -266,7 +271,7 @@ fn tmpfs(at: &Path, options: &str) -> Result<(), Fault> {
 /// Puts emptiness over secrets, and over sockets that somebody listens on.
 fn hide(cage: &Cage, sockets: &[PathBuf]) -> Result<(), Fault> {
     let real: BTreeSet<PathBuf> = cage.hidden.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
-    let secrets = real.iter().filter(|path| !cage.root.starts_with(path));
+    let secrets = real.iter().filter(|path| !is_above(cage, path));
     let is_socket = |path: &&PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     for path in secrets.chain(sockets.iter().filter(is_socket)) {
         let Ok(meta) = fs::symlink_metadata(path) else { continue };

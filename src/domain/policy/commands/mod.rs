@@ -12,6 +12,7 @@ mod tests;
 
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Command, CommandPattern};
+use crate::domain::task::facts::Rung;
 
 /// Why a command deserves a second look.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +37,15 @@ pub fn risk(command: &Command) -> Option<Risk> {
         .or_else(|| rules::by_program(&name, arguments))
         .or_else(|| by_place(word, arguments))
         .or_else(|| command.dir.as_deref().and_then(outside).map(|path| outside_risk(&path)))
+}
+
+/// Whether a person is asked before a command runs in a view: always where nothing holds it, else if it is risky. What
+/// runs in the workspace itself is asked for at any rung.
+pub fn asks(command: &Command, rung: Rung) -> bool {
+    match rung {
+        Rung::Copy => true,
+        Rung::Cage => risk(command).is_some(),
+    }
 }
 
 /// Whether a pattern of the plan admits a command.
