@@ -32,6 +32,9 @@ use std::time::UNIX_EPOCH;
 /// Runs one command line to its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(code) = arena::cage::enter(&arguments) {
+        return code;
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(_) => return Exit::Failed.code(),

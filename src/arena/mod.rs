@@ -8,6 +8,7 @@
 //! resolve through an absolute path (an editable Python install, a linked `node_modules`) still see the user's tree.
 //! Limits on memory and CPU come with the rungs above.
 
+pub mod cage;
 mod copy;
 mod environment;
 mod format;

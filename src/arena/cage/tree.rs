@@ -1,0 +1,42 @@
+//! The processes of a cage, seen from its first one, whose `/proc` shows no others.
+//!
+//! Invariant: only reads, and signals that go to nobody outside. Absent: memory that no process maps (a file in
+//! memory, a detached segment); the private folders and the size of a file bound most of it.
+
+use super::CageLimits;
+use super::wire::End;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Which limit the processes are over, together.
+pub(super) fn over(limits: &CageLimits) -> Option<End> {
+    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+    let (mut threads, mut pages) = (0_u64, 0_u64);
+    for id in ids() {
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
+        // The name in parentheses may hold blanks and parentheses.
+        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+        let mut fields = rest.split_ascii_whitespace();
+        let mut number = |skip: usize| fields.nth(skip).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+        // Fields 20 (threads) and 24 (resident pages) of proc(5); the first after the name is 3.
+        threads = threads.saturating_add(number(17).max(1));
+        pages = pages.saturating_add(number(3));
+    }
+    if threads > limits.processes {
+        return Some(End::Processes);
+    }
+    (pages.saturating_mul(page) > limits.memory).then_some(End::Memory)
+}
+
+/// Asks every process but the first to end.
+pub(super) fn terminate() {
+    for id in ids().filter(|id| *id != 1) {
+        if let Some(id) = Pid::from_raw(id) {
+            let _ = kill_process(id, Signal::TERM);
+        }
+    }
+}
+
+fn ids() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
