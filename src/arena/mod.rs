@@ -19,6 +19,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod tracked;
+mod view;
 mod wrote;
 
 pub use environment::host_marker;
@@ -29,7 +30,7 @@ use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::task::facts::{RunOutcome, Rung};
 use crate::ports::{Arena, ArenaFault, Deltas, Fut, RunOrder, Stage};
 use copy::View;
-use sources::Sources;
+use sources::{Links, Sources};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,7 +93,7 @@ impl CopyArena {
                 cache.display()
             )));
         }
-        let sources = Arc::new(Sources::new(root.clone()));
+        let sources = Arc::new(Sources::new(root.clone(), Links::Inside));
         Ok(Self { root, cache, formatters, limits, sources, views: Mutex::default() })
     }
 
