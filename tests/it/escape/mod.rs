@@ -10,7 +10,7 @@ mod plain;
 mod rows;
 
 use outside::{Fixture, Servers};
-use planwright::arena::cage::{Cage, Caged, Ending, End, Fault, probe};
+use planwright::arena::cage::{Cage, Caged, End, Ending, Fault, probe};
 use rows::{Expected, PYTHON, ROWS, Row, Shows, Who};
 use rustix::process::{geteuid, getuid};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -81,7 +81,8 @@ fn again_without_rights(name: &str) {
     assert!(shut.is_none(), "{shut:?} is shut for other users; a test that runs as root needs a place they can reach");
     let mode = |path: &Path, mode: u32| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     mode(&base, 0o755);
-    for (from, name) in [(env!("CARGO_BIN_EXE_planwright").into(), "planwright"), (std::env::current_exe().unwrap(), "it")]
+    for (from, name) in
+        [(env!("CARGO_BIN_EXE_planwright").into(), "planwright"), (std::env::current_exe().unwrap(), "it")]
     {
         std::fs::copy(from, base.join(name)).unwrap();
         mode(&base.join(name), 0o755);
@@ -177,10 +178,27 @@ fn ways_out(ground: &Ground) {
 
 /// What is wrong with the cage, or with the row.
 fn play(ground: &Ground, servers: &Servers, row: &Row) -> Option<String> {
+    // What is left open reaches whatever is started meanwhile; one at a time.
+    static LEAK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let leaks = row.script.contains("FD'") || row.script.contains("'/proc/self/fd'");
+    let _alone = leaks.then(|| LEAK.lock().unwrap());
     if row.who == Who::Root && !geteuid().is_root() {
         return None;
     }
-    let outside = Fixture::new(ground, servers);
+    let fixture = || {
+        let mut made = Fixture::new(ground, servers);
+        if row.script.contains("VICTIM") {
+            made = made.with_victim();
+        }
+        if leaks {
+            made = made.with_leak();
+        }
+        if row.script.contains("INNER") {
+            made = made.with_socket();
+        }
+        made
+    };
+    let outside = fixture();
     let control = outside.outside(row);
     if !control.worked {
         return match row.who {
@@ -192,7 +210,7 @@ fn play(ground: &Ground, servers: &Servers, row: &Row) -> Option<String> {
         };
     }
     servers.count(row);
-    let inside = Fixture::new(ground, servers);
+    let inside = fixture();
     let tried = inside.inside(row);
     match (tried.worked, row.expected) {
         (false, Expected::Refused) | (true, Expected::Possible) => None,
