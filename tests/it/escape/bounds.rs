@@ -113,7 +113,6 @@ pub fn all(ground: &Ground) {
     let servers = Servers::start(&ground.base);
     let mut wrong = Vec::new();
     for bomb in BOMBS {
-        eprintln!("TRACE {}", bomb.name);
         let fixture = Fixture::new(ground, &servers);
         let argv = ["python3", "-c", bomb.script];
         let control = Command::new(argv[0])
