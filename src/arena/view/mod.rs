@@ -180,19 +180,34 @@ fn is_emptied(root: &Path, folder: &WorkspacePath, gone: &BTreeSet<&WorkspacePat
     })
 }
 
+/// Makes room, at most once a day: it looks at every file that is kept.
+pub(super) fn clear(cache: &Path, caps: Caps) {
+    const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
+    let mark = cache.join(TASKS).join(".cleared");
+    let last = std::fs::metadata(&mark).and_then(|meta| meta.modified()).ok();
+    if last.and_then(|last| last.elapsed().ok()).is_some_and(|age| age < DAY) {
+        return;
+    }
+    if File::create(&mark).is_ok() {
+        let removed = shrink(cache, caps);
+        tracing::info!(removed, "old views were removed");
+    }
+}
+
 /// Removes tasks' folders until the rest fits: those used longest ago first, none that is in use. Returns how many.
-pub(super) fn clear(cache: &Path, caps: Caps) -> usize {
+fn shrink(cache: &Path, caps: Caps) -> usize {
     let tasks = cache.join(TASKS);
     let mut found: Vec<(std::time::SystemTime, PathBuf, u64)> = std::fs::read_dir(&tasks)
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| {
-            let folder = entry.path();
+        .map(|entry| entry.path())
+        .filter(|folder| folder.is_dir())
+        .map(|folder| {
             // The lock file is made anew whenever the folder is taken.
             let used = std::fs::metadata(folder.join("lock")).and_then(|meta| meta.modified());
             let bytes = caches::size(&folder);
-            Some((used.unwrap_or(std::time::UNIX_EPOCH), folder, bytes))
+            (used.unwrap_or(std::time::UNIX_EPOCH), folder, bytes)
         })
         .collect();
     found.sort();

@@ -385,12 +385,12 @@ fn the_folders_used_longest_ago_go_first_and_none_that_is_held() {
         left.sort();
         left
     };
-    assert_eq!(clear(place.cache.path(), Caps { total: 3 * size + size / 2, ..place.caps }), 0);
+    assert_eq!(shrink(place.cache.path(), Caps { total: 3 * size + size / 2, ..place.caps }), 0);
     assert_eq!(left(), ["held", "new", "old"]);
-    assert_eq!(clear(place.cache.path(), Caps { total: 2 * size + size / 2, ..place.caps }), 1);
+    assert_eq!(shrink(place.cache.path(), Caps { total: 2 * size + size / 2, ..place.caps }), 1);
     assert_eq!(left(), ["held", "new"]);
     drop(held);
-    assert_eq!(clear(place.cache.path(), Caps { total: 0, ..place.caps }), 2);
+    assert_eq!(shrink(place.cache.path(), Caps { total: 0, ..place.caps }), 2);
 }
 
 #[test]
