@@ -101,7 +101,8 @@ pub struct CageLimits {
     pub files: u64,
     /// Bytes of one file.
     pub file_size: u64,
-    /// Bytes written to disk below `upper` and `bound` together, and to each private temporary folder.
+    /// Bytes written to disk below `upper` and `bound` together. A private temporary folder holds half of `memory` at
+    /// the most.
     pub disk: u64,
     /// Wall time.
     pub wall: Duration,

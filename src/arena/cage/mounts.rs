@@ -68,10 +68,12 @@ pub(super) fn make(cage: &Cage, sockets: &[PathBuf]) -> Result<(), Fault> {
     raw::set_mount_attributes(all.as_fd(), READ_ONLY | NO_SUID | NO_DEVICES)
         .map_err(Fault::at("read-only mounts (Linux 5.12 or newer)"))?;
 
+    // It is memory, of which nobody would be seen to have it.
+    let room = cage.limits.disk.min(cage.limits.memory / 2);
     for folder in &private {
-        temporary(folder, cage.limits.disk)?;
+        temporary(folder, room)?;
     }
-    dev(devices, cage.limits.disk)?;
+    dev(devices, room)?;
     for part in kept.into_iter().chain([view]) {
         part.attach(&private)?;
     }

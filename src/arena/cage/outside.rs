@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
+use tokio::process::Child;
 
 /// What the wrapper is given beyond the wall time and the grace, before it is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -44,11 +45,18 @@ pub struct Caged {
     pub millis: u64,
 }
 
-/// Runs a command in a cage. `wrapper` is a program that calls `enter` first thing: our own.
+/// Runs a command in a cage. `wrapper` is a program that calls `enter` first thing: our own. `held` is let go when
+/// nothing of the cage is alive, also if this future is dropped before.
 ///
 /// # Errors
 /// The command was never started.
-pub async fn run(wrapper: &Path, cage: &Cage, output: u64, deltas: Deltas) -> Result<Caged, Fault> {
+pub async fn run(
+    wrapper: &Path,
+    cage: &Cage,
+    output: u64,
+    deltas: Deltas,
+    held: impl Send + 'static,
+) -> Result<Caged, Fault> {
     let failed = Fault::at::<std::io::Error>;
     let begun = Instant::now();
     let (ours, theirs) = Pair::pair().map_err(failed("a socket pair"))?;
@@ -58,7 +66,7 @@ pub async fn run(wrapper: &Path, cage: &Cage, output: u64, deltas: Deltas) -> Re
     let (reader, writer) = std::io::pipe().map_err(failed("a pipe"))?;
     let errors = writer.try_clone().map_err(failed("a pipe"))?;
     let mut reader = Receiver::from_owned_fd(reader.into()).map_err(failed("a pipe"))?;
-    let mut child = tokio::process::Command::new(wrapper)
+    let child = tokio::process::Command::new(wrapper)
         .arg0("planwright")
         .arg(WORD)
         .env_clear()
@@ -66,9 +74,9 @@ pub async fn run(wrapper: &Path, cage: &Cage, output: u64, deltas: Deltas) -> Re
         .stdout(writer)
         .stderr(errors)
         .process_group(0)
-        .kill_on_drop(true)
         .spawn()
         .map_err(failed("the wrapper"))?;
+    let mut wrapper = Wrapper { child: Some((child, held)) };
     let spec = wire::pack(cage).map_err(failed("the wrapper"))?;
     socket.write_all(&spec).await.map_err(failed("the wrapper"))?;
 
@@ -106,11 +114,9 @@ pub async fn run(wrapper: &Path, cage: &Cage, output: u64, deltas: Deltas) -> Re
             capture.push(part);
             deltas(&decoder.feed(part));
         }
-        child.wait().await
     };
-    if tokio::time::timeout(DRAIN, drain).await.is_err() {
-        let _ = child.kill().await;
-    }
+    let _ = tokio::time::timeout(DRAIN, drain).await;
+    wrapper.end().await;
     let ending = match told {
         Ok(None) => Ending::Output,
         Ok(Some(Told::Ended(end))) => Ending::Told(end),
@@ -122,6 +128,38 @@ pub async fn run(wrapper: &Path, cage: &Cage, output: u64, deltas: Deltas) -> Re
     };
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Caged { ending, bytes: capture.bytes(), output: capture.text(), millis })
+}
+
+/// The wrapper's process. It ends when the socket is closed, and not before everything in the cage is dead.
+struct Wrapper<H: Send + 'static> {
+    child: Option<(Child, H)>,
+}
+
+impl<H: Send + 'static> Wrapper<H> {
+    async fn end(&mut self) {
+        if let Some((mut child, held)) = self.child.take() {
+            collect(&mut child).await;
+            drop(held);
+        }
+    }
+}
+
+impl<H: Send + 'static> Drop for Wrapper<H> {
+    fn drop(&mut self) {
+        // Without a runtime nobody can wait; this process is about to end then.
+        if let (Some((mut child, held)), Ok(runtime)) = (self.child.take(), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(async move {
+                collect(&mut child).await;
+                drop(held);
+            });
+        }
+    }
+}
+
+async fn collect(child: &mut Child) {
+    if tokio::time::timeout(PATIENCE, child.wait()).await.is_err() {
+        let _ = child.kill().await;
+    }
 }
 
 /// The wrapper's last word.

@@ -77,7 +77,7 @@ pub async fn probe(wrapper: &Path, scratch: &Path) -> Result<Rung1, Why> {
             grace: Duration::from_secs(1),
         },
     };
-    let ran = run(wrapper, &cage, 1 << 20, Arc::new(|_: &str| {})).await.map_err(|fault| Why(fault.to_string()))?;
+    let ran = run(wrapper, &cage, 1 << 20, Arc::new(|_: &str| {}), ()).await.map_err(|fault| Why(fault.to_string()))?;
     if ran.ending != Ending::Told(End::Exit(0)) {
         return Err(Why(format!("a trial ended with {:?}: {}", ran.ending, ran.output.trim())));
     }
