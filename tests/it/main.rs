@@ -30,3 +30,4 @@ mod takeover;
 mod terminal;
 mod tidy;
 mod tour;
+mod traps;

@@ -129,8 +129,12 @@ impl TaskView {
 
     /// What the command wrote. To be asked once every process of it is gone.
     pub(super) fn ended(&mut self, root: &Path) -> Wrote {
+        let upper = self.folder.join("upper");
+        let wrote = upper::collect(&upper, &self.layer, root);
         self.layer.command_ended();
-        upper::collect(&self.folder.join("upper"), &self.layer, root)
+        // What stays is cleared away by the next one.
+        let _ = remove(&upper);
+        wrote
     }
 
     /// Folders that tools keep outside of a project. Python's byte code is kept apart from the user's, which is
