@@ -301,6 +301,16 @@ fn a_build_folder_is_filled_once_and_never_shared() {
 }
 
 #[test]
+fn an_installation_behind_a_link_stays_behind_it() {
+    let place = Place::new(&[(".gitignore", "node_modules\n"), ("package.json", "{}")]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    symlink(elsewhere.path(), place.at("node_modules")).unwrap();
+    let ready = place.prepare(&[]);
+    assert!(ready.bound.iter().all(|(own, at)| own == at), "{:?}", ready.bound);
+    assert!(place.layer("node_modules").symlink_metadata().is_err());
+}
+
+#[test]
 fn too_large_a_folder_starts_empty_and_says_so() {
     let mut place = Place::new(&[(".gitignore", "/target\n"), ("target/big", &"x".repeat(100_000))]);
     place.caps.seed = 50_000;

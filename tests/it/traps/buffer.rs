@@ -2,8 +2,7 @@
 
 use crate::support::server::Server;
 use crate::support::{Project, until};
-use serde_json::json;
-use std::process::Command;
+use serde_json::{Value, json};
 
 const PLAN: &str = "# Rename total
 
@@ -31,24 +30,40 @@ fn a_buffer_in_the_middle_of_a_word_fails_nobodys_check() {
     let mut project = Project::new(&[
         ("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2024\"\n[workspace]\n"),
         (".gitignore", "/target\nCargo.lock\n"),
-        ("src/lib.rs", "mod bill;\nmod tally;\npub use bill::bill;\n"),
+        ("src/lib.rs", "mod bill;\nmod more;\nmod tally;\npub use bill::bill;\npub use more::more;\n"),
+        ("src/more.rs", "// nothing yet\n"),
         ("src/bill.rs", SAVED),
         ("src/tally.rs", "pub fn total() -> u32 {\n    1\n}\n"),
     ]);
+    // What is open and whole is needed: without it nothing compiles.
+    let more = "pub fn more() {}\n";
     let copy = tempfile::tempdir().unwrap();
     super::cp(&project.root, &copy.path().join("copy"));
-    let check = || Command::new("cargo").args(["check", "--offline"]).current_dir(copy.path().join("copy")).output();
-    assert!(check().unwrap().status.success());
+    let check = || super::bare(&copy.path().join("copy"), &["cargo", "check", "--offline"]).0;
+    std::fs::write(copy.path().join("copy/src/more.rs"), more).unwrap();
+    assert!(check());
     std::fs::write(copy.path().join("copy/src/bill.rs"), TYPED).unwrap();
-    assert!(!check().unwrap().status.success(), "a plain copy with the buffers was expected to fail");
+    assert!(!check(), "a plain copy with the buffers was expected to fail");
 
     project.env.push(("PLANWRIGHT_ISOLATION".to_owned(), "on".to_owned()));
     let task = project.approved("Rename total", PLAN);
     let mut server = Server::ready(&project);
-    let uri = format!("file://{}", project.path("src/bill.rs").display());
-    let document = json!({"uri": uri, "languageId": "rust", "version": 1, "text": TYPED});
-    server.notify("textDocument/didOpen", json!({"textDocument": document}));
-    // A check without a command is judged on the same text; the task waits for a person when it is done.
+    let note = || -> Value {
+        let text = std::fs::read_to_string(project.database().with_file_name("host.lock")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    };
+    until("the editor's server is the host", || note()["pid"] == server.child.id());
+    for (path, text) in [("src/bill.rs", TYPED), ("src/more.rs", more)] {
+        let uri = format!("file://{}", project.path(path).display());
+        let document = json!({"uri": uri, "languageId": "rust", "version": 1, "text": text});
+        server.notify("textDocument/didOpen", json!({"textDocument": document}));
+    }
+    // Whoever is answered after that was heard after that.
+    let nowhere = json!({"line": 0, "character": 0});
+    let asked = json!({"textDocument": {"uri": format!("file://{}", project.path("src/more.rs").display())},
+        "range": {"start": nowhere, "end": nowhere}, "context": {"diagnostics": []}});
+    server.request(2, "textDocument/codeAction", asked);
+    server.answer(2);
     project.run(&["run", &task]).exits(3);
     until("the check has passed", || project.run(&["review", &task, "--all"]).out.contains("cargo check"));
     let said = project.run(&["review", &task, "--all"]);

@@ -9,6 +9,7 @@ mod buffer;
 mod node;
 mod python;
 mod rust;
+mod still;
 
 use planwright::arena::cage::probe;
 use planwright::arena::{CagedArena, CopyArena, Limits};
@@ -60,13 +61,29 @@ impl Trap {
 
     /// Runs words in the view, and sees to it that the user's folder stays as it is.
     fn view(&self, words: &[&str], proposed: Proposed<'_>) -> RunOutcome {
+        let before = self.facts();
+        let outcome = self.run("t", words, proposed, |_| {});
+        let after = self.facts();
+        let changed: Vec<_> = before.iter().filter(|(at, fact)| after.get(*at) != Some(fact)).collect();
+        assert!(changed.is_empty() && before.len() == after.len(), "the user's folder changed: {changed:?}");
+        outcome
+    }
+
+    /// Runs words in a task's view, whatever else happens meanwhile.
+    fn run(
+        &self,
+        task: &str,
+        words: &[&str],
+        proposed: Proposed<'_>,
+        said: impl Fn(&str) + Send + Sync + 'static,
+    ) -> RunOutcome {
         let entry = |text: &Option<&str>| match text {
             Some(text) => Entry::File { text: (*text).into(), mode: 0o644 },
             None => Entry::Absent,
         };
         let laid = proposed.iter().map(|(path, text)| (WorkspacePath::new(path).unwrap(), entry(text)));
         let order = RunOrder {
-            task: TaskId::new("t"),
+            task: TaskId::new(task),
             effect: EffectId { work: Work::Acceptance, attempt: 1, n: 1 },
             command: Command {
                 argv: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -78,12 +95,8 @@ impl Trap {
             key: None,
             trace: TraceId::new("0af7651916cd43dd8448eb211c80319c"),
         };
-        let before = self.facts();
-        let outcome = self.runtime.block_on(self.arena.run(order, Arc::new(|_: &str| {}))).unwrap();
+        let outcome = self.runtime.block_on(self.arena.run(order, Arc::new(said))).unwrap();
         assert_eq!(outcome.rung, Rung::Cage);
-        let after = self.facts();
-        let changed: Vec<_> = before.iter().filter(|(at, fact)| after.get(*at) != Some(fact)).collect();
-        assert!(changed.is_empty() && before.len() == after.len(), "the user's folder changed: {changed:?}");
         outcome
     }
 
