@@ -13,6 +13,8 @@ mod bytes;
 mod edges;
 mod edit;
 mod editors;
+#[cfg(target_os = "linux")]
+mod escape;
 mod failure;
 mod faults;
 mod input;
