@@ -168,12 +168,8 @@ fn ends(ground: &Ground, fixture: &Fixture<'_>) {
 fn surroundings(ground: &Ground, fixture: &Fixture<'_>) {
     let said = |script: &str| shell(ground, fixture, script).unwrap().output;
     assert_eq!(said("cat | wc -c; ls /proc/self/fd | wc -l").split_whitespace().collect::<Vec<_>>(), ["0", "4"]);
-    let given: Vec<String> = fixture
-        .cage(Vec::new())
-        .env
-        .into_iter()
-        .map(|(name, _)| name.into_string().unwrap())
-        .collect();
+    let given: Vec<String> =
+        fixture.cage(Vec::new()).env.into_iter().map(|(name, _)| name.into_string().unwrap()).collect();
     let shells = ["PWD", "OLDPWD", "SHLVL", "_"];
     let names = said("env | sed 's/=.*//'");
     let more: Vec<&str> =

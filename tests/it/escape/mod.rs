@@ -10,7 +10,7 @@ mod plain;
 mod rows;
 
 use outside::{Fixture, Servers};
-use planwright::arena::cage::{Cage, Caged, Ending, End, Fault, probe};
+use planwright::arena::cage::{Cage, Caged, End, Ending, Fault, probe};
 use rows::{Expected, PYTHON, ROWS, Row, Shows, Who};
 use rustix::process::{geteuid, getuid};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -81,7 +81,8 @@ fn again_without_rights(name: &str) {
     assert!(shut.is_none(), "{shut:?} is shut for other users; a test that runs as root needs a place they can reach");
     let mode = |path: &Path, mode: u32| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     mode(&base, 0o755);
-    for (from, name) in [(env!("CARGO_BIN_EXE_planwright").into(), "planwright"), (std::env::current_exe().unwrap(), "it")]
+    for (from, name) in
+        [(env!("CARGO_BIN_EXE_planwright").into(), "planwright"), (std::env::current_exe().unwrap(), "it")]
     {
         std::fs::copy(from, base.join(name)).unwrap();
         mode(&base.join(name), 0o755);

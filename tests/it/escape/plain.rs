@@ -6,20 +6,53 @@ use std::ffi::OsString;
 
 /// A thing to do. It ends with 0 outside, where its tools are, and must do so inside.
 const PLAIN: &[(&str, &str)] = &[
-    ("throw away", "echo x > /dev/null && head -c 5 /dev/zero | wc -c | grep -q 5 && head -c 9 /dev/urandom > /dev/null"),
-    ("the streams by name", "echo x > /dev/stdout && echo x > /dev/stderr && cat /dev/stdin < /dev/null && ls /dev/fd > /dev/null"),
+    (
+        "throw away",
+        "echo x > /dev/null && head -c 5 /dev/zero | wc -c | grep -q 5 && head -c 9 /dev/urandom > /dev/null",
+    ),
+    (
+        "the streams by name",
+        "echo x > /dev/stdout && echo x > /dev/stderr && cat /dev/stdin < /dev/null && ls /dev/fd > /dev/null",
+    ),
     ("temporary files", "f=$(mktemp) && echo x > $f && d=$(mktemp -d) && mv $f $d/"),
-    ("shared memory", "python3 -c 'from multiprocessing import shared_memory as s; m = s.SharedMemory(create=True, size=99); m.unlink()'"),
+    (
+        "shared memory",
+        "python3 -c 'from multiprocessing import shared_memory as s; m = s.SharedMemory(create=True, size=99); m.unlink()'",
+    ),
     ("processes that talk", "python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [1, -2]))'"),
-    ("threads", "python3 -c 'import concurrent.futures as c; print(list(c.ThreadPoolExecutor(8).map(abs, range(99)))[5])'"),
+    (
+        "threads",
+        "python3 -c 'import concurrent.futures as c; print(list(c.ThreadPoolExecutor(8).map(abs, range(99)))[5])'",
+    ),
     ("a terminal of its own", "python3 -c 'import pty; pty.openpty(); pty.spawn([\"true\"])'"),
-    ("a server and a client", "python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); c = s.create_connection(l.getsockname()); c.send(b\"x\"); assert l.accept()[0].recv(1) == b\"x\"'"),
-    ("a server by name", "python3 -c 'import socket as s; l = s.create_server((\"localhost\", 0)); s.create_connection((\"localhost\", l.getsockname()[1]))'"),
-    ("a server on every address", "python3 -c 'import socket as s; l = s.create_server((\"0.0.0.0\", 0)); s.create_connection((\"127.0.0.1\", l.getsockname()[1]))'"),
-    ("datagrams", "python3 -c 'import socket as s; a = s.socket(2, 2); a.bind((\"127.0.0.1\", 0)); b = s.socket(2, 2); b.sendto(b\"x\", a.getsockname()); assert a.recv(1) == b\"x\"'"),
-    ("a socket in the workspace", "python3 -c 'import socket as s; l = s.socket(1); l.bind(\"s.sock\"); l.listen(); c = s.socket(1); c.connect(\"s.sock\")'"),
-    ("a socket in /tmp", "cd $(mktemp -d) && python3 -c 'import socket as s; l = s.socket(1); l.bind(\"s.sock\"); l.listen(); c = s.socket(1); c.connect(\"s.sock\")'"),
-    ("the addresses of this machine", "python3 -c 'import socket; socket.if_nameindex(); socket.getaddrinfo(\"127.0.0.1\", 80)'"),
+    (
+        "a server and a client",
+        "python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); c = s.create_connection(l.getsockname()); c.send(b\"x\"); assert l.accept()[0].recv(1) == b\"x\"'",
+    ),
+    (
+        "a server by name",
+        "python3 -c 'import socket as s; l = s.create_server((\"localhost\", 0)); s.create_connection((\"localhost\", l.getsockname()[1]))'",
+    ),
+    (
+        "a server on every address",
+        "python3 -c 'import socket as s; l = s.create_server((\"0.0.0.0\", 0)); s.create_connection((\"127.0.0.1\", l.getsockname()[1]))'",
+    ),
+    (
+        "datagrams",
+        "python3 -c 'import socket as s; a = s.socket(2, 2); a.bind((\"127.0.0.1\", 0)); b = s.socket(2, 2); b.sendto(b\"x\", a.getsockname()); assert a.recv(1) == b\"x\"'",
+    ),
+    (
+        "a socket in the workspace",
+        "python3 -c 'import socket as s; l = s.socket(1); l.bind(\"s.sock\"); l.listen(); c = s.socket(1); c.connect(\"s.sock\")'",
+    ),
+    (
+        "a socket in /tmp",
+        "cd $(mktemp -d) && python3 -c 'import socket as s; l = s.socket(1); l.bind(\"s.sock\"); l.listen(); c = s.socket(1); c.connect(\"s.sock\")'",
+    ),
+    (
+        "the addresses of this machine",
+        "python3 -c 'import socket; socket.if_nameindex(); socket.getaddrinfo(\"127.0.0.1\", 80)'",
+    ),
     ("a script of the workspace", "printf '#!/bin/sh\\nexit 0\\n' > s.sh && chmod +x s.sh && ./s.sh"),
     ("a script that was there", "./tool.sh"),
     ("a folder renamed", "mv d e && test -f e/f"),
@@ -29,24 +62,54 @@ const PLAIN: &[(&str, &str)] = &[
     ("links", "ln a.txt l1 && ln -s a.txt l2 && cmp l1 l2"),
     ("modes", "chmod 600 a.txt && test -r a.txt && chmod 755 d"),
     ("locks", "python3 -c 'import fcntl; fcntl.flock(open(\"a.txt\"), 2); fcntl.lockf(open(\"b\", \"w\"), 2)'"),
-    ("a database", "python3 -c 'import sqlite3; c = sqlite3.connect(\"x.db\"); c.execute(\"pragma journal_mode=wal\"); c.execute(\"create table t (a)\"); c.commit()'"),
-    ("a mapped file", "python3 -c 'import mmap; open(\"m\", \"wb\").write(bytes(9999)); f = open(\"m\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[5] = 1; m.flush(); assert open(\"m\", \"rb\").read()[5] == 1'"),
+    (
+        "a database",
+        "python3 -c 'import sqlite3; c = sqlite3.connect(\"x.db\"); c.execute(\"pragma journal_mode=wal\"); c.execute(\"create table t (a)\"); c.commit()'",
+    ),
+    (
+        "a mapped file",
+        "python3 -c 'import mmap; open(\"m\", \"wb\").write(bytes(9999)); f = open(\"m\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[5] = 1; m.flush(); assert open(\"m\", \"rb\").read()[5] == 1'",
+    ),
     ("space given ahead", "python3 -c 'import os; os.posix_fallocate(os.open(\"m\", 66), 0, 9999)'"),
     ("signals among its own", "sleep 50 & kill $! && ! wait $!"),
     ("a group of its own", "setsid true && (set -m; sleep 0 & wait)"),
     ("its own processes", "test -d /proc/self && test -r /proc/$$/stat && cat /proc/cpuinfo /proc/meminfo > /dev/null"),
-    ("a trace of its own child", "python3 -c 'import ctypes, os, signal\npid = os.fork()\nif pid == 0:\n    ctypes.CDLL(None).ptrace(0, 0, 0, 0)\n    os.kill(os.getpid(), signal.SIGSTOP)\n    os._exit(0)\nassert os.WIFSTOPPED(os.waitpid(pid, 0)[1])\nctypes.CDLL(None).ptrace(7, pid, 0, 0)'"),
+    (
+        "a trace of its own child",
+        "python3 -c 'import ctypes, os, signal\npid = os.fork()\nif pid == 0:\n    ctypes.CDLL(None).ptrace(0, 0, 0, 0)\n    os.kill(os.getpid(), signal.SIGSTOP)\n    os._exit(0)\nassert os.WIFSTOPPED(os.waitpid(pid, 0)[1])\nctypes.CDLL(None).ptrace(7, pid, 0, 0)'",
+    ),
     ("limits of its own", "ulimit -n 50 && ulimit -c 0"),
-    ("sorting much", "python3 -c 'print(\"\\n\".join(map(str, range(200000))))' | sort -S 1M -R | sort -n | tail -1 | grep -q 199999"),
-    ("make and a compiler", "printf 'int main(void) { return 0; }\\n' > m.c && printf 'm: m.c\\n\\tcc -o m m.c\\n' > Makefile && make && ./m"),
-    ("a library that is loaded", "printf 'int f(void) { return 7; }\\n' > f.c && cc -shared -fPIC -o f.so f.c && python3 -c 'import ctypes; assert ctypes.CDLL(\"./f.so\").f() == 7'"),
-    ("tests in Python", "printf 'import unittest\\nclass T(unittest.TestCase):\\n    def test(self):\\n        self.assertEqual(1, 1)\\n' > test_x.py && python3 -m unittest -q test_x"),
-    ("tests in node", "printf 'const t = require(\"node:test\");\\nt(\"x\", () => {});\\n' > x.test.js && node --test x.test.js"),
+    (
+        "sorting much",
+        "python3 -c 'print(\"\\n\".join(map(str, range(200000))))' | sort -S 1M -R | sort -n | tail -1 | grep -q 199999",
+    ),
+    (
+        "make and a compiler",
+        "printf 'int main(void) { return 0; }\\n' > m.c && printf 'm: m.c\\n\\tcc -o m m.c\\n' > Makefile && make && ./m",
+    ),
+    (
+        "a library that is loaded",
+        "printf 'int f(void) { return 7; }\\n' > f.c && cc -shared -fPIC -o f.so f.c && python3 -c 'import ctypes; assert ctypes.CDLL(\"./f.so\").f() == 7'",
+    ),
+    (
+        "tests in Python",
+        "printf 'import unittest\\nclass T(unittest.TestCase):\\n    def test(self):\\n        self.assertEqual(1, 1)\\n' > test_x.py && python3 -m unittest -q test_x",
+    ),
+    (
+        "tests in node",
+        "printf 'const t = require(\"node:test\");\\nt(\"x\", () => {});\\n' > x.test.js && node --test x.test.js",
+    ),
     ("npm", "npm test --offline"),
     ("a worker in node", "node -e 'const { Worker } = require(\"worker_threads\"); new Worker(\"1\", { eval: true })'"),
     ("git's status", "git init -q r && cd r && git status --porcelain"),
-    ("a commit", "git init -q r && cd r && echo x > f && git add f && git -c user.name=x -c user.email=x@y commit -qm x && git log --oneline | grep -q x"),
-    ("a working tree of git", "git init -q r && cd r && git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x && git worktree add -q ../w && cd ../w && git status --porcelain"),
+    (
+        "a commit",
+        "git init -q r && cd r && echo x > f && git add f && git -c user.name=x -c user.email=x@y commit -qm x && git log --oneline | grep -q x",
+    ),
+    (
+        "a working tree of git",
+        "git init -q r && cd r && git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x && git worktree add -q ../w && cd ../w && git status --porcelain",
+    ),
     ("cargo", "cd crate && cargo test --offline -q"),
     ("cargo, twice", "cd crate && cargo build --offline -q && cargo build --offline 2>&1 | grep -q Finished"),
 ];

@@ -27,6 +27,9 @@ const TYPED: &str = "pub fn bill() -> u32 {\n    if 7 == \n}\n";
 
 #[test]
 fn a_buffer_in_the_middle_of_a_word_fails_nobodys_check() {
+    if super::Trap::new(&[]).is_none() {
+        return;
+    }
     let mut project = Project::new(&[
         ("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2024\"\n[workspace]\n"),
         (".gitignore", "/target\nCargo.lock\n"),

@@ -4,12 +4,14 @@ use super::{Trap, bare, passes};
 
 #[test]
 fn edits_during_a_check_do_not_show_in_it() {
-    let trap = Trap::new(&[
+    let Some(trap) = Trap::new(&[
         ("ws/.gitignore", "*.log\n"),
         ("ws/a.txt", "a\n"),
         ("ws/b.txt", "b\n"),
         ("ws/signal.log", "wait\n"),
-    ]);
+    ]) else {
+        return;
+    };
     // What is ignored is seen as it is at the moment; by that it learns that the user has been at work.
     let script = "cat a.txt b.txt; until grep -q go signal.log; do sleep 0.02; done; cat a.txt b.txt";
     let ws = trap.ws();
@@ -27,12 +29,14 @@ fn edits_during_a_check_do_not_show_in_it() {
 
 #[test]
 fn two_checks_and_the_users_own_build_at_once() {
-    let trap = Trap::new(&[
+    let Some(trap) = Trap::new(&[
         ("ws/Cargo.toml", "[package]\nname = \"x\"\nedition = \"2024\"\n[lib]\ndoctest = false\n[workspace]\n"),
         ("ws/.gitignore", "/target\nCargo.lock\n"),
         ("ws/src/lib.rs", "mod v;\n#[test]\nfn answers() {\n    assert_eq!(v::V, 42)\n}\n"),
         ("ws/src/v.rs", "pub const V: u8 = 41;\n"),
-    ]);
+    ]) else {
+        return;
+    };
     let test = ["cargo", "test", "--offline"];
     let check = |task: &str, text: &str| passes(&trap.run(task, &test, &[("src/v.rs", Some(text))], |_| {}));
     for _ in 0..2 {
