@@ -5,6 +5,7 @@
 //! this machine cannot cage, that is said aloud: nothing here proves anything then. Absent: escapes.
 
 mod buffer;
+mod make;
 mod node;
 mod python;
 mod rust;
