@@ -10,6 +10,7 @@ mod node;
 mod python;
 mod rust;
 mod still;
+mod wrote;
 
 use planwright::arena::cage::probe;
 use planwright::arena::{CagedArena, CopyArena, Limits};
