@@ -105,6 +105,7 @@ impl TaskView {
         if provided.seeded {
             // What was built up to now came along; so what was written up to now must be seen.
             inputs = sources.scan(overlay)?;
+            let _ = self.folder.parent().map(|tasks| shrink(tasks, self.caps));
         }
         let mut shown = Shown {
             hidden: beside.hidden,
@@ -220,15 +221,14 @@ pub(super) fn clear(cache: &Path, caps: Caps) {
         return;
     }
     if File::create(&mark).is_ok() {
-        let removed = shrink(cache, caps);
+        let removed = shrink(&cache.join(TASKS), caps);
         tracing::info!(removed, "old views were removed");
     }
 }
 
 /// Removes tasks' folders until the rest fits: those used longest ago first, none that is in use. Returns how many.
-fn shrink(cache: &Path, caps: Caps) -> usize {
-    let tasks = cache.join(TASKS);
-    let mut found: Vec<(std::time::SystemTime, PathBuf, u64)> = std::fs::read_dir(&tasks)
+fn shrink(tasks: &Path, caps: Caps) -> usize {
+    let mut found: Vec<(std::time::SystemTime, PathBuf, u64)> = std::fs::read_dir(tasks)
         .into_iter()
         .flatten()
         .flatten()
