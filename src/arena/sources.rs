@@ -165,11 +165,15 @@ impl Sources {
         let mut left_out = Vec::new();
         let laid: BTreeSet<&WorkspacePath> = overlay.iter().map(|(path, _)| path).collect();
         let mut private = Vec::new();
+        let what = match self.links {
+            Links::Inside => "not in the copy",
+            Links::Kept => "seen as it is at the moment",
+        };
         for found in walk(&self.root, true).build() {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
-                    inputs.notes.push(format!("not in the copy: {error}"));
+                    inputs.notes.push(format!("{what}: {error}"));
                     continue;
                 }
             };
@@ -216,7 +220,7 @@ impl Sources {
         clear_ways(&mut inputs)?;
         left_out.sort();
         if !left_out.is_empty() {
-            inputs.notes.push(format!("not in the copy: {}", left_out.join(", ")));
+            inputs.notes.push(format!("{what}: {}", left_out.join(", ")));
         }
         Ok(inputs)
     }

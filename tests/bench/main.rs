@@ -23,13 +23,14 @@ mod long_task;
 mod plan;
 mod project;
 mod screen;
+mod view;
 
 use harness::Row;
 
 /// A word that a figure is chosen by, and what measures it.
 type Figure = (&'static str, fn() -> Vec<Row>);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     ("first request", first_request::rows),
     ("long task", long_task::rows),
     ("journal", journal::rows),
@@ -37,6 +38,7 @@ const FIGURES: [Figure; 7] = [
     ("screen", screen::rows),
     ("plan", plan::rows),
     ("index", index::rows),
+    ("view", view::rows),
 ];
 
 fn main() {

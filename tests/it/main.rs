@@ -33,3 +33,4 @@ mod takeover;
 mod terminal;
 mod tidy;
 mod tour;
+mod traps;

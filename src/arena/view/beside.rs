@@ -100,6 +100,8 @@ impl Beside {
             Kind::Hidden => drop(self.hidden.insert(path.clone())),
             Kind::Output => drop(self.outputs.insert(path.clone())),
             Kind::Loose => self.newest_ns = self.newest_ns.max(newest(at)),
+            // A folder of ours on the way to a cache inside would stand in the place of a link.
+            Kind::Dependency if at.is_symlink() => {}
             Kind::Dependency => {
                 let inside = INSIDE.iter().filter(|(name, _)| *name == path.file_name());
                 self.outputs

@@ -7,7 +7,6 @@
 //! Absent: an eye on how much a command adds (the cage's); what is too much goes at the next start.
 
 use super::super::sources::Stamp;
-use crate::arena::copy::remove_folder;
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -61,30 +60,51 @@ pub(super) fn provide(
     let mut provided = Provided::default();
     for path in outputs {
         let own = folder_at(caches, path.as_str());
-        if own.is_dir() {
-            continue;
+        match fill(&own, Some(&root.join(path.as_str())), caps)? {
+            Filled::Already | Filled::Empty => {}
+            Filled::Now => provided.seeded = true,
+            Filled::Left(why) => provided.notes.push(format!("{path} starts empty: {why}")),
         }
-        let failed = |error: io::Error| format!("{}: {error}", own.display());
-        let filling = own.with_extension("filling");
-        if filling.exists() {
-            remove_folder(&filling).map_err(failed)?;
-        }
-        std::fs::create_dir_all(&filling).map_err(failed)?;
-        // The user may keep it elsewhere, behind a link.
-        let users = root.join(path.as_str()).canonicalize().ok().filter(|users| users.is_dir());
-        if let Some(users) = users {
-            match seed(&users, &filling, caps) {
-                Ok(entries) => provided.seeded |= entries > 0,
-                Err(why) => {
-                    provided.notes.push(format!("{path} starts empty: {why}"));
-                    remove_folder(&filling).map_err(failed)?;
-                    std::fs::create_dir_all(&filling).map_err(failed)?;
-                }
-            }
-        }
-        std::fs::rename(&filling, &own).map_err(failed)?;
     }
     Ok(provided)
+}
+
+/// How a folder of ours came to be there.
+pub(super) enum Filled {
+    /// It was there.
+    Already,
+    /// Made, and there was nothing to take over.
+    Empty,
+    /// Made, with what the user's had.
+    Now,
+    /// Made and left empty, for this reason.
+    Left(String),
+}
+
+/// Makes one folder if it is not there yet, filled from the user's if there is one.
+pub(super) fn fill(own: &Path, users: Option<&Path>, caps: Caps) -> Result<Filled, String> {
+    if own.is_dir() {
+        return Ok(Filled::Already);
+    }
+    let failed = |error: io::Error| format!("{}: {error}", own.display());
+    let filling = own.with_extension("filling");
+    let empty = || {
+        super::remove(&filling).map_err(failed)?;
+        std::fs::create_dir_all(&filling).map_err(failed)
+    };
+    empty()?;
+    // The user may keep it elsewhere, behind a link.
+    let users = users.and_then(|users| users.canonicalize().ok()).filter(|users| users.is_dir());
+    let filled = match users.map(|users| seed(&users, &filling, caps)) {
+        None | Some(Ok(0)) => Filled::Empty,
+        Some(Ok(_)) => Filled::Now,
+        Some(Err(why)) => {
+            empty()?;
+            Filled::Left(why)
+        }
+    };
+    std::fs::rename(&filling, own).map_err(failed)?;
+    Ok(filled)
 }
 
 /// One entry of a folder of the user's.

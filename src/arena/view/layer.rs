@@ -90,7 +90,10 @@ impl Layer {
             .and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok())
             .filter(|record| record.format == FORMAT)
             .unwrap_or_default();
-        Self { tree: folder.join("layer"), record_at, record, dirty: false }
+        let mut layer = Self { tree: folder.join("layer"), record_at, record, dirty: false };
+        let ended = std::fs::metadata(layer.ended_at()).map_or(0, |meta| Stamp::of(&meta).modified_ns);
+        layer.record.newest_ns = layer.record.newest_ns.max(ended);
+        layer
     }
 
     pub(super) fn is_new(&self) -> bool {
@@ -117,9 +120,15 @@ impl Layer {
         self.inputs().map(|(path, _)| path).filter(move |path| path.as_str().starts_with(&prefix))
     }
 
-    /// What builds wrote is at most this new; content shown from now on is newer.
+    /// What builds wrote is at most this new; content shown from now on is newer, whatever becomes of the clock. A
+    /// file keeps it, which costs less than the record.
     pub(super) fn command_ended(&mut self) {
+        let _ = std::fs::File::create(self.ended_at());
         self.record.newest_ns = self.record.newest_ns.max(now_ns());
+    }
+
+    fn ended_at(&self) -> PathBuf {
+        self.record_at.with_file_name("ended")
     }
 
     /// Makes the layer show exactly this.

@@ -11,6 +11,7 @@
 
 mod beside;
 mod caches;
+mod cargo;
 mod layer;
 mod rules;
 #[cfg(test)]
@@ -28,9 +29,9 @@ use layer::{Layer, Shown};
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{File, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where a root's tasks have their folders.
@@ -69,7 +70,8 @@ impl TaskView {
         let folder = cache.join(TASKS).join(folder_name(task));
         let failed = |error: io::Error| format!("{}: {error}", folder.display());
         let held = loop {
-            std::fs::create_dir_all(&folder).map_err(failed)?;
+            // Who may not look into the workspace may not look into its copy either.
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
             let held = File::create(folder.join("lock")).map_err(failed)?;
             flock(&held, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
             // It may have been cleared away before the lock was ours.
@@ -95,14 +97,15 @@ impl TaskView {
     pub(super) fn prepare(&mut self, sources: &Sources, overlay: &[(WorkspacePath, Entry)]) -> Result<Ready, String> {
         let mut inputs = sources.scan(overlay)?;
         let root = sources.root();
-        let given: BTreeSet<WorkspacePath> =
+        let paths: BTreeSet<WorkspacePath> =
             inputs.files.keys().chain(overlay.iter().map(|(path, _)| path)).cloned().collect();
-        let beside = beside::look(root, &given, &folders(inputs.files.keys()));
+        let beside = beside::look(root, &paths, &folders(inputs.files.keys()));
         let caches = self.folder.join("caches");
         let provided = caches::provide(&caches, root, &beside.outputs, self.caps)?;
         if provided.seeded {
             // What was built up to now came along; so what was written up to now must be seen.
             inputs = sources.scan(overlay)?;
+            let _ = self.folder.parent().map(|tasks| shrink(tasks, self.caps));
         }
         let mut shown = Shown {
             hidden: beside.hidden,
@@ -113,8 +116,8 @@ impl TaskView {
         let given = self.layer.sync(sources, inputs, &shown)?;
         let bound =
             shown.mounts.iter().map(|path| (caches::folder_at(&caches, path.as_str()), root.join(path.as_str())));
-        let (tools, env) = self.tools()?;
-        let bound = bound.chain(tools).collect();
+        let tools = self.tools(root, &paths)?;
+        let (bound, env) = (bound.chain(tools.bound).collect(), tools.env);
         let [upper, work] = ["upper", "work"].map(|name| self.folder.join(name));
         let mode = std::fs::metadata(root).map_or(0o755, |meta| meta.mode() & 0o777 | 0o700);
         for (folder, mode) in [(&upper, mode), (&work, 0o700)] {
@@ -129,22 +132,51 @@ impl TaskView {
 
     /// What the command wrote. To be asked once every process of it is gone.
     pub(super) fn ended(&mut self, root: &Path) -> Wrote {
+        let upper = self.folder.join("upper");
+        let wrote = upper::collect(&upper, &self.layer, root);
         self.layer.command_ended();
-        upper::collect(&self.folder.join("upper"), &self.layer, root)
+        // What stays is cleared away by the next one.
+        let _ = remove(&upper);
+        wrote
     }
 
     /// Folders that tools keep outside of a project. Python's byte code is kept apart from the user's, which is
-    /// compared by whole seconds and size.
-    fn tools(&self) -> Result<(Vec<(PathBuf, PathBuf)>, Vec<(OsString, OsString)>), String> {
-        let (mut bound, mut env) = (Vec::new(), Vec::new());
-        for (variable, name) in [("GOCACHE", "go"), ("PYTHONPYCACHEPREFIX", "python"), ("CCACHE_DIR", "ccache")] {
+    /// compared by whole seconds and size. Go's cache goes by content, so the user's is good to begin with.
+    fn tools(&self, root: &Path, given: &BTreeSet<WorkspacePath>) -> Result<Tools, String> {
+        let mut tools = Tools::default();
+        let go = given.iter().any(|path| path.file_name() == "go.mod").then(go_cache).flatten();
+        for (variable, name, users) in
+            [("GOCACHE", "go", go), ("PYTHONPYCACHEPREFIX", "python", None), ("CCACHE_DIR", "ccache", None)]
+        {
             let own = self.folder.join("tools").join(name);
-            std::fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
-            bound.push((own.clone(), own.clone()));
-            env.push((variable.into(), own.into()));
+            caches::fill(&own, users.as_deref(), self.caps)?;
+            tools.bound.push((own.clone(), own.clone()));
+            tools.env.push((variable.into(), own.into()));
         }
-        Ok((bound, env))
+        // A wrapper in the user's configuration keeps its cache, and often a server, where no cage leads.
+        tools.env.push(("RUSTC_WRAPPER".into(), OsString::new()));
+        if given.iter().any(|path| path.file_name() == "Cargo.toml") && cargo::builds_elsewhere(root) {
+            let own = self.folder.join("tools/cargo");
+            caches::fill(&own, None, self.caps)?;
+            tools.bound.push((own.clone(), own.clone()));
+            tools.env.push(("CARGO_TARGET_DIR".into(), own.into()));
+        }
+        Ok(tools)
     }
+}
+
+/// Own folders of tools, and the variables that lead to them.
+#[derive(Default)]
+struct Tools {
+    bound: Vec<(PathBuf, PathBuf)>,
+    env: Vec<(OsString, OsString)>,
+}
+
+/// Where Go keeps the user's builds.
+fn go_cache() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let below = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    set("GOCACHE").or_else(|| Some(below?.join("go-build")))
 }
 
 /// What must be hidden because the view removed it: each path, or the topmost folder that is empty without it.
@@ -180,19 +212,33 @@ fn is_emptied(root: &Path, folder: &WorkspacePath, gone: &BTreeSet<&WorkspacePat
     })
 }
 
+/// Makes room, at most once a day: it looks at every file that is kept.
+pub(super) fn clear(cache: &Path, caps: Caps) {
+    const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
+    let mark = cache.join(TASKS).join(".cleared");
+    let last = std::fs::metadata(&mark).and_then(|meta| meta.modified()).ok();
+    if last.and_then(|last| last.elapsed().ok()).is_some_and(|age| age < DAY) {
+        return;
+    }
+    if File::create(&mark).is_ok() {
+        let removed = shrink(&cache.join(TASKS), caps);
+        tracing::info!(removed, "old views were removed");
+    }
+}
+
 /// Removes tasks' folders until the rest fits: those used longest ago first, none that is in use. Returns how many.
-pub(super) fn clear(cache: &Path, caps: Caps) -> usize {
-    let tasks = cache.join(TASKS);
-    let mut found: Vec<(std::time::SystemTime, PathBuf, u64)> = std::fs::read_dir(&tasks)
+fn shrink(tasks: &Path, caps: Caps) -> usize {
+    let mut found: Vec<(std::time::SystemTime, PathBuf, u64)> = std::fs::read_dir(tasks)
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| {
-            let folder = entry.path();
+        .map(|entry| entry.path())
+        .filter(|folder| folder.is_dir())
+        .map(|folder| {
             // The lock file is made anew whenever the folder is taken.
             let used = std::fs::metadata(folder.join("lock")).and_then(|meta| meta.modified());
             let bytes = caches::size(&folder);
-            Some((used.unwrap_or(std::time::UNIX_EPOCH), folder, bytes))
+            (used.unwrap_or(std::time::UNIX_EPOCH), folder, bytes)
         })
         .collect();
     found.sort();

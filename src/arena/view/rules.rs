@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 /// The names of files with rules, the stronger first.
 const NAMES: [&str; 2] = [".planwrightignore", ".gitignore"];
 
+/// Where the file at a path stands now. `None` = there is none.
+type Standing<'a> = dyn Fn(&str) -> Option<PathBuf> + 'a;
+
 /// Rules of a root, read as they are needed.
 pub(super) struct Rules<'a> {
     root: &'a Path,
-    /// Where the file at a path stands now. `None` = there is none.
-    standing: Box<dyn Fn(&str) -> Option<PathBuf> + 'a>,
+    standing: Box<Standing<'a>>,
     /// By folder, in the order of the names.
     read: HashMap<String, Vec<Option<Gitignore>>>,
     /// What holds in every folder: those above the root from the nearest on, the repository's own, the user's.

@@ -89,14 +89,14 @@ fn tree(root: &Path) -> String {
 }
 
 /// What must not change by anything: content, mode and both times.
-fn facts(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64, i64, i64)> {
+fn facts(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, [i64; 4])> {
     let mut facts = BTreeMap::new();
     let mut waiting = vec![root.to_owned()];
     while let Some(at) = waiting.pop() {
         let meta = at.symlink_metadata().unwrap();
         let bytes = if meta.is_file() { std::fs::read(&at).unwrap() } else { Vec::new() };
-        let times = (meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
-        facts.insert(at.clone(), (bytes, meta.mode(), times.0, times.1, times.2, times.3));
+        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+        facts.insert(at.clone(), (bytes, meta.mode(), times));
         if meta.is_dir() {
             waiting.extend(std::fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path()));
         }
@@ -301,6 +301,16 @@ fn a_build_folder_is_filled_once_and_never_shared() {
 }
 
 #[test]
+fn an_installation_behind_a_link_stays_behind_it() {
+    let place = Place::new(&[(".gitignore", "node_modules\n"), ("package.json", "{}")]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    symlink(elsewhere.path(), place.at("node_modules")).unwrap();
+    let ready = place.prepare(&[]);
+    assert!(ready.bound.iter().all(|(own, at)| own == at), "{:?}", ready.bound);
+    assert!(place.layer("node_modules").symlink_metadata().is_err());
+}
+
+#[test]
 fn too_large_a_folder_starts_empty_and_says_so() {
     let mut place = Place::new(&[(".gitignore", "/target\n"), ("target/big", &"x".repeat(100_000))]);
     place.caps.seed = 50_000;
@@ -385,12 +395,21 @@ fn the_folders_used_longest_ago_go_first_and_none_that_is_held() {
         left.sort();
         left
     };
-    assert_eq!(clear(place.cache.path(), Caps { total: 3 * size + size / 2, ..place.caps }), 0);
+    let tasks = place.cache.path().join(TASKS);
+    assert_eq!(shrink(&tasks, Caps { total: 3 * size + size / 2, ..place.caps }), 0);
     assert_eq!(left(), ["held", "new", "old"]);
-    assert_eq!(clear(place.cache.path(), Caps { total: 2 * size + size / 2, ..place.caps }), 1);
+    assert_eq!(shrink(&tasks, Caps { total: 2 * size + size / 2, ..place.caps }), 1);
     assert_eq!(left(), ["held", "new"]);
     drop(held);
-    assert_eq!(clear(place.cache.path(), Caps { total: 0, ..place.caps }), 2);
+    // A task that takes over a build folder makes room for it at once, and stays itself.
+    place.write(".gitignore", "/target\n");
+    place.write("target/built", "x");
+    let caps = Caps { total: size, ..place.caps };
+    let mut view = TaskView::open(place.cache.path(), &TaskId::new("next"), caps).unwrap();
+    view.prepare(&place.sources, &[]).unwrap();
+    assert_eq!(left(), ["next"]);
+    drop(view);
+    assert_eq!(shrink(&tasks, Caps { total: 0, ..place.caps }), 1);
 }
 
 #[test]
