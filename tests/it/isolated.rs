@@ -67,6 +67,8 @@ fn checks_run_without_a_gate_and_leave_no_trace() {
     let status = project.run(&["status", "--json"]).exits(0).json();
     assert_eq!(status["words"], "awaiting review", "{status}");
     assert_eq!(seen(&project), before);
+    let caches = std::fs::read_dir(&project.cache).unwrap().map(|entry| entry.unwrap().metadata().unwrap().mode());
+    assert!(caches.into_iter().all(|mode| mode & 0o077 == 0), "others can reach what a command left");
     project.run(&["timeline"]).exits(0).says(&["passed (isolated)"]);
     project.run(&["accept", "--all"]).exits(0).says(&["verified"]);
     assert_eq!(project.read("src/lib.rs"), "pub fn sum_of(x: u32) -> u32 {\n    x\n}\n");
