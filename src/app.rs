@@ -7,7 +7,8 @@ mod fresh;
 mod joined;
 mod lsp;
 
-use crate::arena::{self, CopyArena};
+use crate::arena::cage::{self, Rung1, Why};
+use crate::arena::{self, CagedArena, CopyArena};
 use crate::cli::{self, Exit, Here, House, Needs, Parsed, Terminal};
 use crate::clock::SystemClock;
 use crate::config::{Arguments, Config, Environment, KeyFrom, ModelConfig, Origin};
@@ -17,7 +18,7 @@ use crate::domain::task::decide::refuse;
 use crate::engine::{self, Buffered, Limits, Running, World};
 use crate::host::{self, Port, Seat, StateDir};
 use crate::model::{Key, Memory, ModelSettings, NoModel, OpenAi, Secret, Timeouts, Whence};
-use crate::ports::{Documents, Fut, Model, Store, StoreFault, Workspace};
+use crate::ports::{Arena, Documents, Fut, Model, Store, StoreFault, Workspace};
 use crate::store::{Opened, Sqlite};
 use crate::syntax::{Index, Stamped, TreeSitter};
 use crate::workspace::{Buffers, Disk, watch};
@@ -32,6 +33,9 @@ use std::time::UNIX_EPOCH;
 /// Runs one command line to its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(code) = cage::enter(&arguments) {
+        return code;
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(_) => return Exit::Failed.code(),
@@ -186,6 +190,8 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     let broken = |message: String| {
         refuse(RefusalKind::Broken, message, "planwright doctor; nothing of the workspace was touched")
     };
+    let cache = site.cache();
+    let probing = probing(site, cache.join("probe"));
     let (store, opened) = Sqlite::open(&site.state.database(), &site.state.blobs())
         .map_err(|fault: StoreFault| broken(fault.to_string()))?;
     let store: Arc<dyn Store> = Arc::new(store);
@@ -195,7 +201,6 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     if let (Opened::SetAside { .. }, Some(said)) = (&opened, opened.remark()) {
         site.urgent.lock().unwrap_or_else(PoisonError::into_inner).push(said);
     }
-    let cache = site.cache();
     let formatters =
         site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
     let limits =
@@ -223,6 +228,7 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     }
     let syntax = Arc::new(syntax);
     index(&syntax, &site.disk).await;
+    let arena = isolated(site, arena, probing, &mut remarks).await;
     let limits = &site.config.limits;
     let disk: Arc<dyn Workspace> = Arc::new(site.disk.clone());
     let files: Arc<dyn Workspace> = Arc::new(Buffered::new(disk.clone(), site.documents.clone()));
@@ -234,7 +240,7 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         documents: site.documents.clone(),
         syntax,
         model,
-        arena: Arc::new(arena),
+        arena,
         clock: Arc::new(SystemClock),
         limits: Limits {
             parallel: usize::try_from(limits.parallel.value).unwrap_or(2),
@@ -252,6 +258,34 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
         tokio::spawn(fresh.follow_disk(changes, running.changed(), running.overlooked()));
     }
     Ok(running)
+}
+
+/// Whether commands can be isolated here, found out while everything else is opened.
+fn probing(site: &Site, scratch: PathBuf) -> tokio::task::JoinHandle<Result<Rung1, Why>> {
+    let switched = site.config.isolation.clone();
+    tokio::spawn(async move {
+        if !switched.value {
+            return Err(Why(format!("it is switched off ({})", switched.origin)));
+        }
+        // Our own program, also when a newer one lies at its path by now.
+        cage::probe(Path::new("/proc/self/exe"), &scratch).await
+    })
+}
+
+/// The highest rung that holds here. Why it is not the first is said.
+async fn isolated(
+    site: &Site,
+    copy: CopyArena,
+    probing: tokio::task::JoinHandle<Result<Rung1, Why>>,
+    remarks: &mut Vec<String>,
+) -> Arc<dyn Arena> {
+    match probing.await.unwrap_or_else(|error| Err(Why(error.to_string()))) {
+        Ok(rung) => Arc::new(CagedArena::new(copy, rung, &[site.state.folder()])),
+        Err(why) => {
+            remarks.push(format!("commands are not isolated: {why}"));
+            Arc::new(copy)
+        }
+    }
 }
 
 /// The tools a model can be offered, each with its arguments' schema.

@@ -68,13 +68,17 @@ pub(super) fn tree_of(cache: &Path, task: &TaskId) -> PathBuf {
 }
 
 fn folder_of(cache: &Path, task: &TaskId) -> PathBuf {
+    cache.join("views").join(folder_name(task))
+}
+
+/// A task's name as that of a folder.
+pub(super) fn folder_name(task: &TaskId) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let name = task.as_str();
-    let views = cache.join("views");
     if !name.is_empty() && name.chars().all(plain) {
-        views.join(name)
+        name.to_owned()
     } else {
-        views.join(format!("x-{}", ContentHash::of(name).short()))
+        format!("x-{}", ContentHash::of(name).short())
     }
 }
 
@@ -212,7 +216,8 @@ fn settle(file: &std::fs::File, mode: u32, modified: std::time::SystemTime) -> i
     file.set_modified(modified)
 }
 
-fn folders<'a>(paths: impl Iterator<Item = &'a WorkspacePath>) -> BTreeSet<String> {
+/// Every folder above one of the paths.
+pub(super) fn folders<'a>(paths: impl Iterator<Item = &'a WorkspacePath>) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for path in paths {
         let mut above = path.as_str();
@@ -266,7 +271,7 @@ impl Sweep<'_> {
 }
 
 /// Removes a folder even where a command left subfolders without the right to write (Go's module cache does).
-fn remove_folder(at: &Path) -> io::Result<()> {
+pub(super) fn remove_folder(at: &Path) -> io::Result<()> {
     fn open_up(at: &Path) -> io::Result<()> {
         std::fs::set_permissions(at, Permissions::from_mode(0o700))?;
         for entry in std::fs::read_dir(at)? {

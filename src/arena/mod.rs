@@ -1,13 +1,16 @@
-//! Where commands run. This stage has rung 0 alone: a fresh copy of the workspace with the change set laid over it,
-//! without isolation; the engine asks a person before each command.
+//! Where commands run. Rung 1 (`CagedArena`): a view at the workspace's own path, in a cage. Rung 0 (`CopyArena`): a
+//! fresh copy of the workspace with the change set laid over it, without isolation; the engine asks a person before
+//! each command. Which of them it is, is found out by doing (`cage::probe`).
 //!
 //! Invariant: nothing here writes below the user's root, except what an approved outside command does itself
 //! (`Stage::Workspace`). A command's whole process tree ends with it, with its time limit, and with the future that
 //! waits for it. The hash in an outcome is that of the bytes the command was given.
-//! Absent: isolation. A command of a view can read and write whatever its user can, by absolute path, and tools that
-//! resolve through an absolute path (an editable Python install, a linked `node_modules`) still see the user's tree.
-//! Limits on memory and CPU come with the rungs above.
+//! Absent at rung 0: isolation. A command of a copy can read and write whatever its user can, by absolute path, and
+//! tools that resolve through an absolute path (an editable Python install, a linked `node_modules`) still see the
+//! user's tree; there is no limit on memory and CPU.
 
+pub mod cage;
+mod caged;
 mod copy;
 mod environment;
 mod format;
@@ -18,8 +21,10 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod tracked;
+mod view;
 mod wrote;
 
+pub use caged::CagedArena;
 pub use environment::host_marker;
 pub use process::end_leftovers;
 
@@ -28,7 +33,7 @@ use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::task::facts::{RunOutcome, Rung};
 use crate::ports::{Arena, ArenaFault, Deltas, Fut, RunOrder, Stage};
 use copy::View;
-use sources::Sources;
+use sources::{Links, Sources};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,7 +96,7 @@ impl CopyArena {
                 cache.display()
             )));
         }
-        let sources = Arc::new(Sources::new(root.clone()));
+        let sources = Arc::new(Sources::new(root.clone(), Links::Inside));
         Ok(Self { root, cache, formatters, limits, sources, views: Mutex::default() })
     }
 

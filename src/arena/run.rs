@@ -41,13 +41,7 @@ pub(super) struct Ran {
 pub(super) async fn run(order: &RunOrder, place: &Place, limits: Limits, deltas: Deltas) -> Result<Ran, ArenaFault> {
     let dir = folder(&place.base, order.command.dir.as_deref())?;
     let mut env = scrubbed(std::env::vars_os(), &place.user, &place.base);
-    for (name, value) in &order.command.env {
-        env.insert(name.into(), value.into());
-    }
-    if let Some(key) = &order.key {
-        env.insert("PLANWRIGHT_IDEMPOTENCY_KEY".into(), key.into());
-    }
-    env.insert("TRACEPARENT".into(), trace_parent(&order.trace, &order.effect).into());
+    given(order, &mut env);
 
     let start = |error: std::io::Error| ArenaFault::Start(error.to_string());
     // One pipe for both streams: the order of arrival is the pipe's.
@@ -115,6 +109,17 @@ pub(super) async fn run(order: &RunOrder, place: &Place, limits: Limits, deltas:
     }
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Ran { ended, bytes: capture.bytes(), output: capture.text(), millis })
+}
+
+/// What the plan gives a command, and by what its effect is known elsewhere.
+pub(super) fn given(order: &RunOrder, env: &mut Environment) {
+    for (name, value) in &order.command.env {
+        env.insert(name.into(), value.into());
+    }
+    if let Some(key) = &order.key {
+        env.insert("PLANWRIGHT_IDEMPOTENCY_KEY".into(), key.into());
+    }
+    env.insert("TRACEPARENT".into(), trace_parent(&order.trace, &order.effect).into());
 }
 
 /// The three streams of a child.

@@ -82,6 +82,11 @@ impl Stamp {
             modified_ns: meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec()),
         }
     }
+
+    /// The content is at most this new. Whoever puts an old time on a file (`cp -a`, rsync) cannot set this one.
+    pub(super) fn latest_ns(&self) -> i64 {
+        self.modified_ns.max(self.changed_ns)
+    }
 }
 
 /// One path of a view.
@@ -96,10 +101,10 @@ pub(super) struct Input {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Content {
     /// The user's file.
-    Disk { mode: u32 },
+    Disk { mode: u32, stamp: Stamp },
     /// The change set.
     Text { text: Arc<str>, mode: u32 },
-    /// A link whose target, read at its place, stays inside.
+    /// A link; in a copy one whose target, read at its place, stays inside.
     Link { target: PathBuf },
 }
 
@@ -129,15 +134,29 @@ pub(super) fn view_hash<'a>(rows: impl Iterator<Item = (&'a WorkspacePath, &'a s
     ContentHash::of(all)
 }
 
+/// What becomes of the user's links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Links {
+    /// They must stay inside, and an absolute one becomes relative: the view stands elsewhere.
+    Inside,
+    /// As they are: the view stands at the workspace's own path.
+    Kept,
+}
+
 /// The user's files, with the hashes that are still good.
 pub(super) struct Sources {
     root: PathBuf,
+    links: Links,
     known: Mutex<BTreeMap<WorkspacePath, (Stamp, u32, String)>>,
 }
 
 impl Sources {
-    pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, known: Mutex::default() }
+    pub(super) fn new(root: PathBuf, links: Links) -> Self {
+        Self { root, links, known: Mutex::default() }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The workspace as it is now, under `overlay`.
@@ -146,11 +165,15 @@ impl Sources {
         let mut left_out = Vec::new();
         let laid: BTreeSet<&WorkspacePath> = overlay.iter().map(|(path, _)| path).collect();
         let mut private = Vec::new();
+        let what = match self.links {
+            Links::Inside => "not in the copy",
+            Links::Kept => "seen as it is at the moment",
+        };
         for found in walk(&self.root, true).build() {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
-                    inputs.notes.push(format!("not in the copy: {error}"));
+                    inputs.notes.push(format!("{what}: {error}"));
                     continue;
                 }
             };
@@ -197,7 +220,7 @@ impl Sources {
         clear_ways(&mut inputs)?;
         left_out.sort();
         if !left_out.is_empty() {
-            inputs.notes.push(format!("not in the copy: {}", left_out.join(", ")));
+            inputs.notes.push(format!("{what}: {}", left_out.join(", ")));
         }
         Ok(inputs)
     }
@@ -217,10 +240,10 @@ impl Sources {
         }
         let (stamp, mode) = (Stamp::of(&meta), meta.mode() & 0o7777);
         if let Some((_, _, hash)) = self.known().get(path).filter(|row| row.0 == stamp && row.1 == mode) {
-            return Ok(Input { content: Content::Disk { mode }, hash: hash.clone() });
+            return Ok(Input { content: Content::Disk { mode, stamp }, hash: hash.clone() });
         }
         let (hash, _) = self.read(path, &mut std::io::sink())?;
-        Ok(Input { content: Content::Disk { mode }, hash })
+        Ok(Input { content: Content::Disk { mode, stamp }, hash })
     }
 
     /// Whether the user removed it meanwhile.
@@ -248,6 +271,10 @@ impl Sources {
     fn link(&self, path: &WorkspacePath) -> Result<Input, String> {
         let at = self.at(path);
         let target = std::fs::read_link(&at).map_err(|error| error.to_string())?;
+        if self.links == Links::Kept {
+            let hash = ContentHash::of(format!("link\0{}", target.display())).as_str().to_owned();
+            return Ok(Input { content: Content::Link { target }, hash });
+        }
         let inside = if target.is_absolute() {
             // An absolute link would lead from the copy to the user's file; its relative twin does not.
             let below = target.strip_prefix(&self.root).map_err(|_| "a link that leads out".to_owned())?;

@@ -73,7 +73,8 @@ fn made(view: &View) -> Vec<WorkspacePath> {
         .collect()
 }
 
-fn read(tree: &Path, path: &WorkspacePath) -> Result<Entry, String> {
+/// The entry at a path of a folder that no command writes to any more, or why it is none.
+pub(super) fn read(tree: &Path, path: &WorkspacePath) -> Result<Entry, String> {
     let at = tree.join(path.as_str());
     let folders = Path::new(path.as_str()).ancestors().skip(1);
     if folders.into_iter().any(|folder| tree.join(folder).is_symlink()) {

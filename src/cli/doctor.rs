@@ -7,6 +7,7 @@ use super::render::{Paper, Tone};
 use crate::desk::Surroundings;
 use crate::domain::connect;
 use crate::domain::task::action::Refusal;
+use crate::domain::task::facts::Rung;
 use serde::Serialize;
 
 /// A value of the configuration in force.
@@ -70,7 +71,12 @@ pub fn render(finding: &Finding) -> Paper {
             }
         }
         match found.rung {
-            Some(rung) => paper.field("commands", Tone::Plain, &format!("{}; each is a gate", rung.remark())),
+            Some(rung @ Rung::Copy) => {
+                paper.field("commands", Tone::Plain, &format!("{}; each is a gate", rung.remark()))
+            }
+            Some(rung @ Rung::Cage) => {
+                paper.field("commands", Tone::Good, &format!("{}; only risky ones are gates", rung.remark()))
+            }
             None => paper.field("commands", Tone::Warn, "cannot be run here"),
         };
     }

@@ -24,6 +24,8 @@ pub struct Config {
     pub limits: Limits,
     /// Tasks that were running when their process ended go on by themselves in an editor (B2).
     pub resume: Valued<bool>,
+    /// Whether commands run isolated where the system can.
+    pub isolation: Valued<bool>,
     /// Folders.
     pub dirs: Dirs,
     /// `PLANWRIGHT_LOG`: a filter in tracing's words.
@@ -113,12 +115,18 @@ pub(super) fn check(layers: Layers, dirs: Dirs, environment: &Environment) -> Re
     };
     let format = check.format();
     let resume = check.valued("resume", layers.raw.resume.unwrap_or(true));
+    let isolation = match environment.get("PLANWRIGHT_ISOLATION") {
+        Some(word @ ("on" | "off")) => {
+            Valued { value: word == "on", origin: Origin::Environment("PLANWRIGHT_ISOLATION".to_owned()) }
+        }
+        Some(_) | None => check.valued("isolation", layers.raw.isolation.unwrap_or(true)),
+    };
     let log = match environment.get("PLANWRIGHT_LOG") {
         Some(filter) => Valued { value: filter.to_owned(), origin: Origin::Environment("PLANWRIGHT_LOG".to_owned()) },
         None => Valued::default("info".to_owned()),
     };
     if check.problems.is_empty() {
-        Ok(Config { strong, fast, format, limits, resume, dirs, log })
+        Ok(Config { strong, fast, format, limits, resume, isolation, dirs, log })
     } else {
         Err(ConfigFault { problems: check.problems })
     }

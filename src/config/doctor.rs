@@ -50,6 +50,7 @@ impl Config {
         rows.add("limits.output_bytes", &limits.output_bytes, u64::to_string);
         rows.add("limits.context", &limits.context, |tokens| format!("{tokens} tokens"));
         rows.add("resume", &self.resume, |on| if *on { "on" } else { "off" }.to_owned());
+        rows.add("isolation", &self.isolation, |on| if *on { "on" } else { "off" }.to_owned());
         rows.0
     }
 }

@@ -21,6 +21,8 @@ pub struct RawConfig {
     /// In an editor, tasks that were running when their process ended go on by themselves: after 20 s, and once you did
     /// something. On where it is not set.
     pub resume: Option<bool>,
+    /// Commands run isolated where this system can do it. On where it is not set; off, each command asks first.
+    pub isolation: Option<bool>,
 }
 
 /// Tiers of models.

@@ -68,6 +68,7 @@ fn nothing_configured_is_a_normal_state() {
     limits.output_bytes = 262144  [default]
     limits.context = 24000 tokens  [default]
     resume = on  [default]
+    isolation = on  [default]
     "#);
 }
 
@@ -115,6 +116,7 @@ turns = 20
     limits.output_bytes = 262144  [default]
     limits.context = 24000 tokens  [default]
     resume = on  [default]
+    isolation = on  [default]
     "#);
 }
 

@@ -13,6 +13,7 @@ use super::input::{Input, Ticket};
 use super::world::World;
 use crate::domain::ids::*;
 use crate::domain::plan::Command;
+use crate::domain::policy::commands;
 use crate::domain::task::Journal;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
@@ -206,8 +207,8 @@ impl Run {
         Err(self.open_gate(ask).await.unwrap_or(Halt::Stopped))
     }
 
-    /// Sees to it that a person allowed this command: once, or for this plan. The next effect must be the command: it
-    /// uses up what was allowed once.
+    /// Sees to it that a person allowed this command: once, or for this plan, or by approving the plan where the rung
+    /// makes that enough. The next effect must be the command: it uses up what was allowed once.
     ///
     /// # Errors
     /// The work must stop. `Ok(Err(comment))`: the person said no.
@@ -219,6 +220,9 @@ impl Run {
         let asked = asked.or_else(|| self.gates.iter().position(fits));
         let Some(gate) = asked.map(|at| self.gates.remove(at)) else {
             let rung = self.world.arena.rung();
+            if !outside && !commands::asks(command, rung) {
+                return Ok(Ok(()));
+            }
             let halt = self.open_gate(Ask::Command { command: command.clone(), outside, rung }).await;
             return halt.map_or(Ok(Ok(())), Err);
         };

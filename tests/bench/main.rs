@@ -27,6 +27,7 @@ mod long_task;
 mod plan;
 mod project;
 mod screen;
+mod view;
 mod wire;
 
 use harness::Row;
@@ -34,7 +35,7 @@ use harness::Row;
 /// A word that a figure is chosen by, and what measures it.
 type Figure = (&'static str, fn() -> Vec<Row>);
 
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure; 11] = [
     ("editor start", editor_start::rows),
     ("editor load", editor_load::rows),
     ("editor plan", editor_plan::rows),
@@ -45,6 +46,7 @@ const FIGURES: [Figure; 10] = [
     ("screen", screen::rows),
     ("plan", plan::rows),
     ("index", index::rows),
+    ("view", view::rows),
 ];
 
 fn main() {

@@ -15,9 +15,12 @@ mod cut;
 mod edges;
 mod edit;
 mod editors;
+#[cfg(target_os = "linux")]
+mod escape;
 mod failure;
 mod faults;
 mod input;
+mod isolated;
 mod kills;
 mod lsp;
 mod neovim;
@@ -34,3 +37,4 @@ mod takeover;
 mod terminal;
 mod tidy;
 mod tour;
+mod traps;

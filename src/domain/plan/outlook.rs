@@ -129,8 +129,10 @@ fn command_line(who: &str, command: &Command, step: &Step, rung: Rung) -> String
 
 fn command_words(who: &str, command: &Command, rung: Rung) -> String {
     let risk = commands::risk(command).map(|risk| format!("; risky ({}): {}", risk.rule, risk.why)).unwrap_or_default();
-    let gate = match rung {
-        Rung::Copy => "asks at a gate each time, or once for the plan",
+    let gate = if commands::asks(command, rung) {
+        "asks at a gate each time, or once for the plan"
+    } else {
+        "runs without asking"
     };
     format!("command of {who}: `{}` {}, {gate}{risk}", shell_words::join(&command.argv), rung.remark())
 }

@@ -39,6 +39,9 @@ pub struct Usage {
 pub enum Rung {
     /// A fresh copy, no isolation; each command is a gate.
     Copy,
+    /// A view at the workspace's own path, in namespaces: nothing else can be written, secrets are empty, the network
+    /// is the command's own. Only risky commands are gates.
+    Cage,
 }
 
 impl Rung {
@@ -46,6 +49,7 @@ impl Rung {
     pub fn remark(self) -> &'static str {
         match self {
             Rung::Copy => "in a copy, not isolated",
+            Rung::Cage => "isolated",
         }
     }
 }
@@ -64,6 +68,14 @@ pub enum Ended {
     OutputLimit,
     /// Cancelled by a person.
     Cancelled,
+    /// Killed because its processes had more memory than the limit.
+    MemoryLimit,
+    /// Killed because it had more processes than the limit.
+    ProcessLimit,
+    /// Killed because it wrote more to disk than the limit.
+    DiskLimit,
+    /// Killed by the system at the limit of processor time.
+    CpuLimit,
 }
 
 /// What came of it.

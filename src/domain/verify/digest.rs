@@ -48,6 +48,10 @@ pub fn digest_for_agent(outcome: &RunOutcome) -> String {
         Ended::Timeout => format!("It was stopped at its time limit after {} s.", outcome.millis / 1_000),
         Ended::OutputLimit => format!("It was stopped after {} bytes of output.", outcome.bytes),
         Ended::Cancelled => "It was cancelled.".to_owned(),
+        Ended::MemoryLimit => "It was stopped at its limit of memory.".to_owned(),
+        Ended::ProcessLimit => "It was stopped at its limit of processes.".to_owned(),
+        Ended::DiskLimit => "It was stopped at its limit of bytes on disk.".to_owned(),
+        Ended::CpuLimit => "It was stopped at its limit of processor time.".to_owned(),
     };
     let whole = format!("{ended}\n{}", clean.trim_end());
     if whole.chars().count() <= DIGEST {

@@ -107,6 +107,10 @@ fn judge_command(command: &Command, outcome: &RunOutcome) -> Verdict {
             not_judged(format!("{what} was stopped after {} bytes of output; make it quieter", outcome.bytes))
         }
         Ended::Cancelled => not_judged(format!("{what} was cancelled")),
+        Ended::MemoryLimit => not_judged(format!("{what} was stopped at its limit of memory; narrow it")),
+        Ended::ProcessLimit => not_judged(format!("{what} was stopped at its limit of processes; narrow it")),
+        Ended::DiskLimit => not_judged(format!("{what} was stopped at its limit of bytes on disk; narrow it")),
+        Ended::CpuLimit => not_judged(format!("{what} was stopped at its limit of processor time; narrow it")),
     }
 }
 

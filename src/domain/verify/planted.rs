@@ -51,8 +51,16 @@ pub fn sight(without: &Ended, with: &Ended) -> Sight {
         (Ended::Exit(0), Ended::Exit(126 | 127)) => Sight::NotJudged,
         (Ended::Exit(0), Ended::Exit(_)) => Sight::Sees,
         (
-            Ended::Exit(_) | Ended::Signal(_) | Ended::Timeout | Ended::OutputLimit | Ended::Cancelled,
-            Ended::Exit(_) | Ended::Signal(_) | Ended::Timeout | Ended::OutputLimit | Ended::Cancelled,
+            Ended::Exit(_)
+            | Ended::Signal(_)
+            | Ended::Timeout
+            | Ended::OutputLimit
+            | Ended::Cancelled
+            | Ended::MemoryLimit
+            | Ended::ProcessLimit
+            | Ended::DiskLimit
+            | Ended::CpuLimit,
+            _,
         ) => Sight::NotJudged,
     }
 }

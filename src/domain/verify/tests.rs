@@ -67,6 +67,10 @@ fn a_command_is_judged_by_how_it_ended() {
         ),
         (Ended::OutputLimit, "not judged: `cargo test -p 'a b'` was stopped after 17 bytes of output; make it quieter"),
         (Ended::Cancelled, "not judged: `cargo test -p 'a b'` was cancelled"),
+        (Ended::MemoryLimit, "not judged: `cargo test -p 'a b'` was stopped at its limit of memory; narrow it"),
+        (Ended::ProcessLimit, "not judged: `cargo test -p 'a b'` was stopped at its limit of processes; narrow it"),
+        (Ended::DiskLimit, "not judged: `cargo test -p 'a b'` was stopped at its limit of bytes on disk; narrow it"),
+        (Ended::CpuLimit, "not judged: `cargo test -p 'a b'` was stopped at its limit of processor time; narrow it"),
     ] {
         check(&cargo_test(), Evidence::Ran(&outcome(ended, output)), expect);
     }

@@ -1,6 +1,6 @@
 //! `run` and `check` steps.
 //!
-//! Invariant: a command starts only with a person's word at this rung, and an outside effect only if three things hold
+//! Invariant: a command starts only as `Run::permit` has it, and an outside effect only if three things hold
 //! at this very place (B13): its arguments come from the approved plan, nothing is recorded under its key, and a
 //! person's decision covers it. Absent: isolation; that is the arena's.
 
@@ -221,7 +221,14 @@ fn failed(command: &Command, outcome: &RunOutcome) -> Option<Outcome> {
     let cause = match outcome.ended {
         Ended::Exit(0) => return None,
         Ended::Timeout => Cause::Timeout,
-        Ended::Exit(_) | Ended::Signal(_) | Ended::OutputLimit | Ended::Cancelled => Cause::Check,
+        Ended::Exit(_)
+        | Ended::Signal(_)
+        | Ended::OutputLimit
+        | Ended::Cancelled
+        | Ended::MemoryLimit
+        | Ended::ProcessLimit
+        | Ended::DiskLimit
+        | Ended::CpuLimit => Cause::Check,
     };
     Some(Outcome::Failed { cause, message: ended(command, outcome), ended: Some(outcome.ended.clone()) })
 }
@@ -233,6 +240,10 @@ fn ended(command: &Command, outcome: &RunOutcome) -> String {
         Ended::Timeout => "did not end within its time".to_owned(),
         Ended::OutputLimit => "printed more than its limit".to_owned(),
         Ended::Cancelled => "was cancelled".to_owned(),
+        Ended::MemoryLimit => "had more memory than its limit".to_owned(),
+        Ended::ProcessLimit => "had more processes than its limit".to_owned(),
+        Ended::DiskLimit => "wrote more to disk than its limit".to_owned(),
+        Ended::CpuLimit => "had more processor time than its limit".to_owned(),
     };
     format!("`{}` {how}: {}", shell_words::join(&command.argv), last_line(&outcome.output))
 }

@@ -252,6 +252,28 @@ async fn a_document_beside_the_change_set_is_in_the_view() {
     assert!(hands.seen().hunks.iter().all(|hunk| hunk.path == at()));
 }
 
+/// What is typed in the middle of a word says nothing of the change; the text of before it stands in.
+#[tokio::test]
+async fn a_document_with_new_errors_of_syntax_is_seen_as_it_was_saved() {
+    let checked = format!("{RAISE}- check: `tools/check`\n");
+    for (saved, typed, seen) in [
+        // Nothing is laid over the disk.
+        ("fn a() {}\n", "fn a( {\n", ""),
+        // As broken as before: then it is the user's text that counts.
+        ("fn a( {\n", "fn b( {\n", "fn b( {\n"),
+        ("fn a() {}\n", "fn b() {}\n", "fn b() {}\n"),
+    ] {
+        let hands = Hands::new(plan(&[("raise", &checked)]), silent()).await;
+        let beside = WorkspacePath::new("src/beside.rs").unwrap();
+        hands.workspace.change_behind(&beside, file(saved));
+        hands.documents.show(&beside, typed);
+        hands.replaces("raise", "one", "1", None);
+        let seen_by_check = hands.sees_at("tools/check", &beside);
+        hands.run(None, reviewable).await;
+        assert_eq!(*seen_by_check.lock().unwrap(), [seen], "{saved:?}, then {typed:?}");
+    }
+}
+
 #[tokio::test]
 async fn documents_carry_the_spots_of_what_is_proposed_for_them() {
     let hands = opened().await;

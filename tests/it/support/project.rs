@@ -134,6 +134,8 @@ impl Project {
         }
         command.env("PLANWRIGHT_STATE_DIR", &self.state).env("PLANWRIGHT_CACHE_DIR", &self.cache);
         command.env("PLANWRIGHT_CONFIG", self.root.with_file_name("config.toml"));
+        // Most games here are about what a person decides at a command's gate. Those about isolation switch it on.
+        command.env("PLANWRIGHT_ISOLATION", "off");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }

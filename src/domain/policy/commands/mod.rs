@@ -16,6 +16,7 @@ pub use judge::{Judgement, judge};
 
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Command, CommandPattern};
+use crate::domain::task::facts::Rung;
 
 /// Why a command deserves a second look.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +46,15 @@ pub fn risk(command: &Command) -> Option<Risk> {
 /// Whether the risk table says it, and not only the silence of the allow-list.
 pub fn is_known_risk(risk: &Risk) -> bool {
     !matches!(risk.rule, "unknown" | "path-program" | "toolchain")
+}
+
+/// Whether a person is asked before a command runs in a view: always where nothing holds it, else unless its shape is on the allow-list. What
+/// runs in the workspace itself is asked for at any rung.
+pub fn asks(command: &Command, rung: Rung) -> bool {
+    match rung {
+        Rung::Copy => true,
+        Rung::Cage => !matches!(judge(command), Judgement::Allow),
+    }
 }
 
 /// Whether a pattern of the plan admits a command.
