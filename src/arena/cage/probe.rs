@@ -77,7 +77,9 @@ pub async fn probe(wrapper: &Path, scratch: &Path) -> Result<Rung1, Why> {
             grace: Duration::from_secs(1),
         },
     };
-    let ran = run(wrapper, &cage, 1 << 20, Arc::new(|_: &str| {}), ()).await.map_err(|fault| Why(fault.to_string()))?;
+    let ran = run(wrapper, &cage, 1 << 20, Arc::new(|_: &str| {}), ())
+        .await
+        .map_err(|fault| Why(format!("{fault}{}", settings())))?;
     if ran.ending != Ending::Told(End::Exit(0)) {
         return Err(Why(format!("a trial ended with {:?}: {}", ran.ending, ran.output.trim())));
     }
@@ -99,11 +101,33 @@ pub async fn probe(wrapper: &Path, scratch: &Path) -> Result<Rung1, Why> {
     Ok(Rung1 { wrapper: wrapper.to_owned() })
 }
 
-/// Overlayfs leaves a folder that nobody may look into, its owner included.
+/// Overlayfs leaves folders that nobody may look into, their owner included.
 fn clear_away(place: tempfile::TempDir) {
     use std::os::unix::fs::PermissionsExt;
-    let _ = fs::set_permissions(place.path().join("work/work"), fs::Permissions::from_mode(0o700));
+    let mut left = vec![place.path().join("work")];
+    while let Some(folder) = left.pop() {
+        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        let below = fs::read_dir(&folder).into_iter().flatten().flatten();
+        left.extend(below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()));
+    }
     let _ = place.close();
+}
+
+/// What the system's settings say to a refusal.
+fn settings() -> String {
+    let says = |file: &str, word: &str| {
+        fs::read_to_string(Path::new("/proc/sys").join(file)).is_ok_and(|text| text.trim() == word)
+    };
+    let found: Vec<&str> = [
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor keeps users from namespaces of their own"),
+        ("kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone is 0"),
+        ("user/max_user_namespaces", "0", "user.max_user_namespaces is 0"),
+    ]
+    .iter()
+    .filter(|(file, word, _)| says(file, word))
+    .map(|(_, _, why)| *why)
+    .collect();
+    if found.is_empty() { String::new() } else { format!(" ({})", found.join("; ")) }
 }
 
 /// The trial, in the cage. Says what it could do and should not, or the other way round.

@@ -24,7 +24,25 @@ pub(super) fn over(limits: &CageLimits) -> Option<End> {
     if threads > limits.processes {
         return Some(End::Processes);
     }
-    (pages.saturating_mul(page) > limits.memory).then_some(End::Memory)
+    // What processes share is counted once for each, so a second look tells it apart; it is too slow for a first.
+    let over = pages.saturating_mul(page) > limits.memory && shares() > limits.memory;
+    over.then_some(End::Memory)
+}
+
+/// Resident bytes, each page divided among those who share it. Who hides that counts in full.
+fn shares() -> u64 {
+    let share = |id: i32| {
+        let rollup = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok();
+        let share = rollup.as_deref().and_then(|text| kilobytes(text, "Pss:"));
+        let status = || std::fs::read_to_string(format!("/proc/{id}/status")).ok();
+        share.or_else(|| kilobytes(&status()?, "VmRSS:")).unwrap_or(0).saturating_mul(1024)
+    };
+    ids().map(share).fold(0, u64::saturating_add)
+}
+
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Asks every process but the first to end.

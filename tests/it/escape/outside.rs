@@ -126,13 +126,16 @@ pub struct Fixture<'a> {
     nap: String,
     folder: OwnedFd,
     before: BTreeMap<PathBuf, String>,
-    victim: std::process::Child,
+    /// A process outside, with a secret among its variables; it lets itself be traced.
+    victim: Option<std::process::Child>,
 }
 
 impl Drop for Fixture<'_> {
     fn drop(&mut self) {
-        let _ = self.victim.kill();
-        let _ = self.victim.wait();
+        if let Some(victim) = &mut self.victim {
+            let _ = victim.kill();
+            let _ = victim.wait();
+        }
         for process in processes(&self.nap) {
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         }
@@ -200,22 +203,11 @@ impl<'a> Fixture<'a> {
             std::fs::create_dir(at.join(folder)).unwrap();
         }
         std::os::unix::fs::symlink("../beside", at.join("ws/led")).unwrap();
-        servers.unix(bind_in(&at.join("ws"), "sock"));
         let shared = ["/tmp", "/dev/shm"].map(|top| Path::new(top).join(format!("planwright-escape-{word}")));
         for folder in &shared {
             std::fs::create_dir(folder).unwrap();
         }
         let folder = OwnedFd::from(std::fs::File::open(at.join("beside")).unwrap());
-        rustix::io::fcntl_setfd(&folder, rustix::io::FdFlags::empty()).unwrap();
-        let mut victim = Command::new("python3")
-            .args(["-c", "import ctypes, time\nctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1 & (2**64 - 1)), 0, 0, 0)\nprint('up', flush=True)\ntime.sleep(1000)"])
-            .env("SECRET", &token)
-            .process_group(0)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(victim.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let mut made = Self {
             ground,
             servers,
@@ -226,10 +218,41 @@ impl<'a> Fixture<'a> {
             token,
             folder,
             before: BTreeMap::new(),
-            victim,
+            victim: None,
         };
         made.before = made.digest();
         made
+    }
+
+    pub fn with_victim(mut self) -> Self {
+        let waits = "import ctypes, time\nctypes.CDLL(None).prctl(0x59616d61, ctypes.c_long(-1), 0, 0, 0)\nprint(flush=True)\ntime.sleep(999)";
+        let mut victim = Command::new("/usr/bin/python3")
+            .args(["-c", waits])
+            .env("SECRET", &self.token)
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(victim.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        self.victim = Some(victim);
+        self
+    }
+
+    /// Somebody listens in the workspace.
+    pub fn with_socket(self) -> Self {
+        self.servers.unix(bind_in(&self.at.join("ws"), "sock"));
+        self
+    }
+
+    /// The folder beside the workspace stays open in whatever is started.
+    pub fn with_leak(self) -> Self {
+        rustix::io::fcntl_setfd(&self.folder, rustix::io::FdFlags::empty()).unwrap();
+        self
+    }
+
+    fn victim(&self) -> u32 {
+        self.victim.as_ref().map_or(0, std::process::Child::id)
     }
 
     /// How many of its sleepers live.
@@ -275,7 +298,7 @@ impl<'a> Fixture<'a> {
             ("TMPX", self.shared[0].clone().into()),
             ("SHMX", self.shared[1].clone().into()),
             ("FD", self.folder.as_raw_fd().to_string().into()),
-            ("VICTIM", self.victim.id().to_string().into()),
+            ("VICTIM", self.victim().to_string().into()),
             ("HOST", std::process::id().to_string().into()),
             ("SAY", self.say.clone().into()),
             ("NAP", self.nap.clone().into()),
@@ -306,10 +329,13 @@ impl<'a> Fixture<'a> {
         let late = self.make_late(row, &self.at.join("ws/ready"));
         let mut command = Command::new("timeout");
         command.args(["30", &program, &flag, &script]).current_dir(self.at.join("ws")).env_clear();
+        // To a file: what lives on keeps a pipe open.
+        let output = std::fs::File::create(self.at.join("said")).unwrap();
+        command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
         // The variables of its parent are a secret too: this process hands its own down.
-        let output = command.envs(self.env()).env("OF_HOST", &self.token).stdin(Stdio::null()).output().unwrap();
-        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        let tried = self.judge(row, output.status.success(), said, true);
+        let status = command.envs(self.env()).env("OF_HOST", &self.token).status().unwrap();
+        let said = String::from_utf8_lossy(&std::fs::read(self.at.join("said")).unwrap()).into_owned();
+        let tried = self.judge(row, status.success(), said, true);
         drop(late);
         tried
     }
@@ -371,8 +397,11 @@ impl<'a> Fixture<'a> {
             Shows::Said => said.contains(&self.token),
             Shows::Exited => good,
             Shows::Killed => {
-                let status = std::fs::read_to_string(format!("/proc/{}/stat", self.victim.id())).unwrap_or_default();
-                status.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+                let dead = || {
+                    let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.victim())).unwrap_or_default();
+                    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+                };
+                if awaited { in_time(dead) } else { dead() }
             }
             Shows::Lives => {
                 if awaited {

@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
     row(
         "a nameless file gets a name",
         Touched,
-        "#py\nfd = os.open(OUT, os.O_TMPFILE | os.O_WRONLY)\nos.link('/proc/self/fd/%d' % fd, OUT + '/named', follow_symlinks=True)",
+        "#py\nfd = os.open(OUT, os.O_TMPFILE | os.O_WRONLY)\nlibc.linkat(-100, b'/proc/self/fd/%d' % fd, -100, (OUT + '/named').encode(), 0x400)",
     ),
     row("a pipe with a name", Touched, "mkfifo $OUT/fifo"),
     row("a socket with a name", Touched, "#py\nsocket.socket(socket.AF_UNIX).bind(OUT + '/mine')"),
@@ -199,7 +199,7 @@ pub const ROWS: &[Row] = &[
     root("the table of passwords", Exited, "test -s /etc/shadow && cat /etc/shadow > /dev/null"),
     // processes
     row("kill by number", Killed, "kill -9 $VICTIM"),
-    row("kill a group", Killed, "kill -9 -- -$VICTIM"),
+    row("kill a group", Killed, "#py\nos.killpg(VICTIM, 9)"),
     row("kill by handle", Killed, "#py\nsignal.pidfd_send_signal(os.pidfd_open(VICTIM), 9)"),
     row("signal the host", Exited, "#py\nos.kill(int(E['HOST']), 0)"),
     row("trace", Exited, "#py\ncall(N['ptrace'], 0x4206, VICTIM, 0, 0)"),
@@ -213,7 +213,7 @@ pub const ROWS: &[Row] = &[
         Exited,
         "#py\nif os.getppid() == 1: call(N['ptrace'], 0x4206, 1, 0, 0)\nelse: call(N['ptrace'], 0x4206, VICTIM, 0, 0)",
     ),
-    row("the first process's descriptors", Exited, "#py\nos.listdir('/proc/%d/fd' % os.getppid())"),
+    row("the first process's descriptors", Exited, "#py\nos.readlink('/proc/%d/fd/0' % os.getppid())"),
     row("a child that nobody waits for", Lives, "sleep $NAP > /dev/null 2>&1 &"),
     row("a session of its own", Lives, "setsid sleep $NAP > /dev/null 2>&1 < /dev/null &"),
     row(
@@ -338,7 +338,7 @@ pub const ROWS: &[Row] = &[
         Exited,
         "#py\np = '/proc/sys/kernel/core_pattern'\nt = open(p).read()\nopen(p, 'w').write(t)",
     ),
-    root("the magic key", Exited, "#py\nos.open('/proc/sysrq-trigger', os.O_WRONLY)"),
+    maybe("the magic key", Exited, "#py\nos.open('/proc/sysrq-trigger', os.O_WRONLY)"),
     root("the name of the machine", Exited, "#py\nsocket.sethostname(socket.gethostname())"),
     maybe(
         "a group of control",
@@ -349,7 +349,7 @@ pub const ROWS: &[Row] = &[
     maybe(
         "a device that keeps something",
         Exited,
-        "#py\nplain = {'null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx'}\nfor n in os.listdir('/dev'):\n    import stat\n    p = '/dev/' + n\n    m = os.stat(p).st_mode\n    if n in plain or not (stat.S_ISCHR(m) or stat.S_ISBLK(m)): continue\n    try: os.open(p, os.O_RDONLY | os.O_NONBLOCK)\n    except OSError: continue\n    sys.exit(0)\nsys.exit(1)",
+        "#py\nplain = {'null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'stdin', 'stdout', 'stderr'}\nfor n in os.listdir('/dev'):\n    import stat\n    p = '/dev/' + n\n    m = os.stat(p).st_mode\n    if n in plain or not (stat.S_ISCHR(m) or stat.S_ISBLK(m)): continue\n    try: os.open(p, os.O_RDONLY | os.O_NONBLOCK)\n    except OSError: continue\n    sys.exit(0)\nsys.exit(1)",
     ),
     root("the mode of a device", Exited, "chmod 666 /dev/null"),
     maybe("a program that is root's", Exited, "test \"$($SUID -u)\" = 0 && test \"$(id -u)\" != 0"),

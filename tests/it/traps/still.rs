@@ -50,3 +50,11 @@ fn two_checks_and_the_users_own_build_at_once() {
         assert!(!users.0 && users.1.contains("left: 41"), "{}", users.1);
     }
 }
+
+#[test]
+fn a_message_names_files_as_the_workspace_does() {
+    let Some(trap) = Trap::new(&[("ws/src/a.txt", "a\n")]) else { return };
+    let said = trap.view(&["sh", "-c", "echo $PWD/src/a.txt:1: wrong; echo $PWD-other/a.txt"], &[]).output;
+    let beside = format!("{}-other/a.txt", trap.ws().display());
+    assert_eq!(said, format!("src/a.txt:1: wrong\n{beside}\n"));
+}
