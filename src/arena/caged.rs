@@ -16,6 +16,7 @@ use crate::domain::change::Entry;
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
 use crate::ports::{Arena, ArenaFault, Deltas, Fut, RunOrder, Stage};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,6 +37,8 @@ impl CagedArena {
         let mut hidden = cage::secrets(std::env::vars_os());
         hidden.extend(own.iter().map(|path| path.to_path_buf()));
         hidden.push(below.cache.clone());
+        // A command of root's could leave a program there that makes others root.
+        let _ = std::fs::set_permissions(&below.cache, std::fs::Permissions::from_mode(0o700));
         let cache = below.cache.clone();
         std::thread::spawn(move || clear(&cache, Caps::default()));
         Self { below, rung, sources, hidden }

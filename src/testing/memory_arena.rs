@@ -74,6 +74,7 @@ struct Inner {
     log: Mutex<Vec<Logged>>,
     /// First words of the commands that hang.
     held: watch::Sender<Vec<Vec<String>>>,
+    rung: Mutex<Rung>,
     /// How many runs have started, for `started`.
     count: watch::Sender<usize>,
 }
@@ -87,9 +88,16 @@ impl MemoryArena {
             format: Mutex::default(),
             log: Mutex::default(),
             held: watch::Sender::new(Vec::new()),
+            rung: Mutex::new(Rung::Copy),
             count: watch::Sender::new(0),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// From now on it says that commands are isolated.
+    pub fn isolates(&self) -> &Self {
+        *lock(&self.inner.rung) = Rung::Cage;
+        self
     }
 
     /// A workspace that never changes.
@@ -171,7 +179,7 @@ impl MemoryArena {
 
 impl Arena for MemoryArena {
     fn rung(&self) -> Rung {
-        Rung::Copy
+        *lock(&self.inner.rung)
     }
 
     fn run(&self, order: RunOrder, output: Deltas) -> Fut<'_, Result<RunOutcome, ArenaFault>> {
@@ -202,7 +210,7 @@ impl Arena for MemoryArena {
                 bytes: u64::try_from(answer.output.len()).unwrap_or(u64::MAX),
                 output: answer.output,
                 millis: 0,
-                rung: Rung::Copy,
+                rung: self.rung(),
                 view: hash(&tree),
                 wrote: if outside { Vec::new() } else { answer.wrote },
             })

@@ -18,6 +18,7 @@ mod escape;
 mod failure;
 mod faults;
 mod input;
+mod isolated;
 mod kills;
 mod lsp;
 mod neovim;

@@ -87,6 +87,7 @@ fn start(birth: &Birth) -> Result<Pid, Fault> {
 
 /// Until the command has ended. `None`: the wrapper is gone.
 fn keep(cage: &Cage, command: Pid, wrapper: &UnixStream) -> Option<End> {
+    let before = tree::unmapped();
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty()).ok();
     loop {
         while let Ok(Some((dead, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -94,7 +95,7 @@ fn keep(cage: &Cage, command: Pid, wrapper: &UnixStream) -> Option<End> {
                 return Some(of_status(status));
             }
         }
-        if let Some(end) = tree::over(&cage.limits) {
+        if let Some(end) = tree::over(&cage.limits, before) {
             return Some(end);
         }
         let mut fds = vec![PollFd::new(wrapper, PollFlags::IN)];

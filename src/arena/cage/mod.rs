@@ -4,7 +4,7 @@
 //! Invariant: outside of `upper` and `bound` a caged command changes nothing that outlives it, whoever runs it. What it
 //! started ends with it, with its limits, with its canceller and with this process. How it ended is told by the wrapper
 //! on a channel that the command does not have.
-//! Absent: what the layers hold, and what becomes of `upper` (the view's); a limit on memory that nobody maps.
+//! Absent: what the layers hold, and what becomes of `upper` (the view's).
 
 #[cfg(target_os = "linux")]
 mod filter;
@@ -101,8 +101,8 @@ pub struct CageLimits {
     pub files: u64,
     /// Bytes of one file.
     pub file_size: u64,
-    /// Bytes written to disk below `upper` and `bound` together. A private temporary folder holds half of `memory` at
-    /// the most.
+    /// Bytes written to disk below `upper` and `bound` together. A private temporary folder holds a third of `memory`
+    /// at the most.
     pub disk: u64,
     /// Wall time.
     pub wall: Duration,

@@ -69,11 +69,11 @@ pub(super) fn make(cage: &Cage, sockets: &[PathBuf]) -> Result<(), Fault> {
         .map_err(Fault::at("read-only mounts (Linux 5.12 or newer)"))?;
 
     // It is memory, of which nobody would be seen to have it.
-    let room = cage.limits.disk.min(cage.limits.memory / 2);
+    let room = cage.limits.disk.min(cage.limits.memory / 3);
     for folder in &private {
-        temporary(folder, room)?;
+        temporary(folder, if folder.ends_with("tmp") { room } else { room / 4 })?;
     }
-    dev(devices, room)?;
+    dev(devices, room / 4)?;
     for part in kept.into_iter().chain([view]) {
         part.attach(&private)?;
     }

@@ -230,3 +230,43 @@ fn home_of(users: &str) -> Option<PathBuf> {
     let row = users.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|row| row.get(2) == Some(&&*own))?;
     row.get(5).map(PathBuf::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_named_by_home_by_configuration_and_by_variable() {
+        let env = [
+            ("HOME", "/home/ada"),
+            ("XDG_CONFIG_HOME", "/conf"),
+            ("CARGO_HOME", "/cargo"),
+            ("KUBECONFIG", "/k/one:/k/two"),
+            ("SSH_AUTH_SOCK", "relative"),
+            ("PATH", "/usr/bin"),
+        ];
+        let found = secrets(env.into_iter().map(|(name, value)| (name.into(), value.into())));
+        for path in [
+            "/home/ada/.ssh",
+            "/home/ada/.config/gcloud",
+            "/home/ada/.bash_history",
+            "/conf/gcloud",
+            "/cargo/credentials.toml",
+            "/k/one",
+            "/k/two",
+            "/etc/shadow",
+        ] {
+            assert!(found.contains(&PathBuf::from(path)), "{path}");
+        }
+        assert!(found.iter().all(|path| path.is_absolute() && path != Path::new("/usr/bin")), "{found:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_home_is_looked_up_where_users_are_listed() {
+        let own = rustix::process::geteuid().as_raw();
+        let users = format!("x:x:{}:0::/other:/bin/sh\nada:x:{own}:0:Ada:/home/ada:/bin/sh\n", own + 1);
+        assert_eq!(home_of(&users), Some("/home/ada".into()));
+        assert_eq!(home_of("x:x:notanumber\n"), None);
+    }
+}

@@ -1,14 +1,24 @@
 //! The processes of a cage, seen from its first one, whose `/proc` shows no others.
 //!
-//! Invariant: only reads, and signals that go to nobody outside. Absent: memory that no process maps (a file in
-//! memory, a detached segment); the private folders and the size of a file bound most of it.
+//! Invariant: only reads, and signals that go to nobody outside. Absent: telling whose memory it is that no process
+//! maps (files in memory, detached segments). The machine's figure of it is watched, and a command during which it
+//! grows by the limit is taken for the one who made it grow.
 
 use super::CageLimits;
 use super::wire::End;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Which limit the processes are over, together.
-pub(super) fn over(limits: &CageLimits) -> Option<End> {
+/// Bytes of the machine's memory that belong to files in memory and shared segments.
+pub(super) fn unmapped() -> u64 {
+    let table = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    kilobytes(&table, "Shmem:").unwrap_or(0).saturating_mul(1024)
+}
+
+/// Which limit the processes are over, together. `before` is what `unmapped` said at the start.
+pub(super) fn over(limits: &CageLimits, before: u64) -> Option<End> {
+    if unmapped().saturating_sub(before) > limits.memory {
+        return Some(End::Memory);
+    }
     let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
     let (mut threads, mut pages) = (0_u64, 0_u64);
     for id in ids() {

@@ -29,7 +29,7 @@ pub(super) fn main() -> u8 {
     let Ok(host) = std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else { return 1 };
     let Ok(cage) = wire::receive::<Cage>(&host) else { return 1 };
     let told = match begin(&cage) {
-        Ok((child, inside)) => Watch::new(&cage, &host, child, inside).to_the_end(),
+        Ok((child, inside)) => Watch::new(&cage, &host, child, inside).see_out(),
         Err(fault) => Some(Told::Fault(fault)),
     };
     match told.map(|told| wire::send(&host, &told)) {
@@ -109,7 +109,7 @@ impl<'a> Watch<'a> {
     }
 
     /// `None`: nobody is left to be told.
-    fn to_the_end(mut self) -> Option<Told> {
+    fn see_out(mut self) -> Option<Told> {
         let mut told = None;
         loop {
             match self.turn() {

@@ -342,6 +342,8 @@ fn the_doctor_says_what_is_there_and_how_to_connect_a_model() {
     configuration
       limits.command = 600 s  (default)
     ");
+    let caged = page(Ok(Surroundings { rung: Some(Rung::Cage), ..found.clone() }));
+    assert!(caged.contains("\ncommands  isolated; only risky ones are gates\n"), "{caged}");
     found.model = Some(ModelInfo {
         name: "openai/qwen".to_owned(),
         base_url: "http://localhost:8080/v1".to_owned(),

@@ -102,7 +102,7 @@ async fn kill(guide: &mut Guide<'_>) -> Result<(), Left> {
 
 async fn go_on(guide: &mut Guide<'_>, isolated: bool) -> Result<(), Left> {
     let again = if isolated {
-        "The check is: what it had started is gone\nwith it, and it begins anew."
+        "The check is,\nfrom the start: what it had begun is gone with it."
     } else {
         "The check is, but\nyou had allowed it once, so you are asked anew; this time the answer is for the whole plan."
     };

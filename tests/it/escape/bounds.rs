@@ -39,6 +39,18 @@ const BOMBS: &[Bomb] = &[
         ending: Ending::Told(End::Memory),
     },
     Bomb {
+        name: "memory in nameless files",
+        script: "import os, time\nf = [os.memfd_create('x') for n in range(6)]\nfor n in f: os.write(n, b'x' * (50 << 20))\ntime.sleep(1)",
+        narrow: |limits| CageLimits { memory: 200 << 20, ..limits },
+        ending: Ending::Told(End::Memory),
+    },
+    Bomb {
+        name: "memory in detached segments",
+        script: "import ctypes, time\nc = ctypes.CDLL(None)\nc.shmat.restype = ctypes.c_void_p\nids = [c.shmget(0, 50 << 20, 0o600) for n in range(6)]\nfor n in ids:\n    p = c.shmat(n, None, 0)\n    ctypes.memset(p, 1, 50 << 20)\n    c.shmdt(ctypes.c_void_p(p))\ntime.sleep(1)\nfor n in ids: c.shmctl(n, 0, None)",
+        narrow: |limits| CageLimits { memory: 200 << 20, ..limits },
+        ending: Ending::Told(End::Memory),
+    },
+    Bomb {
         name: "processes",
         script: "import os, time\nfor n in range(100):\n    try: pid = os.fork()\n    except OSError: time.sleep(20); raise\n    if pid == 0: time.sleep(1); os._exit(0)\nfor n in range(100): os.wait()",
         narrow: |limits| CageLimits { processes: 50, ..limits },
@@ -134,6 +146,7 @@ pub fn all(ground: &Ground) {
     let fixture = Fixture::new(ground, &servers);
     ends(ground, &fixture);
     surroundings(ground, &fixture);
+    fetches(ground, &servers);
     cancelled(ground, &servers);
     orphaned(ground, &servers);
 }
@@ -177,6 +190,19 @@ fn surroundings(ground: &Ground, fixture: &Fixture<'_>) {
     assert!(more.is_empty(), "{more:?}");
     // Its own group and session, and no terminal.
     assert_eq!(said("exec 2>&1; test -w /dev/tty && cat /dev/tty || echo none").lines().last(), Some("none"));
+}
+
+/// With the host's network a step can fetch, and nothing else is wider than before.
+fn fetches(ground: &Ground, servers: &Servers) {
+    let fixture = Fixture::new(ground, servers);
+    let before = fixture.digest();
+    let script = "import os, socket, sys\nE = os.environ\ns = socket.create_connection(('127.0.0.1', int(E['TCP'])))\ns.sendall(E['SAY'].encode())\ns.close()\ntry: open(E['OUT'] + '/victim', 'w')\nexcept OSError: sys.exit(0)\nsys.exit(3)";
+    let mut cage = fixture.cage(["python3", "-c", script].map(Into::into).to_vec());
+    cage.network = planwright::arena::cage::Network::Host;
+    let ran = run(ground, &cage).unwrap();
+    assert_eq!(ran.ending, Ending::Told(End::Exit(0)), "{}", ran.output);
+    assert!(in_time(|| servers.has_heard(&fixture.say)), "it has no network");
+    assert_eq!(fixture.digest(), before);
 }
 
 /// A dropped future ends everything within two seconds, and lets go of what was held only then.

@@ -81,7 +81,7 @@ impl Servers {
         });
     }
 
-    fn has_heard(&self, word: &str) -> bool {
+    pub fn has_heard(&self, word: &str) -> bool {
         self.heard.lock().unwrap().windows(word.len()).any(|part| part == word.as_bytes())
     }
 
@@ -122,7 +122,7 @@ pub struct Fixture<'a> {
     pub at: PathBuf,
     shared: [PathBuf; 2],
     token: String,
-    say: String,
+    pub say: String,
     nap: String,
     folder: OwnedFd,
     before: BTreeMap<PathBuf, String>,

@@ -169,3 +169,15 @@ fn a_pattern_admits_its_words_and_no_further_risk() {
          run it without that variable",
     );
 }
+
+#[test]
+fn where_nothing_holds_a_command_each_asks() {
+    for (line, rung, expected) in [
+        ("cargo test", Rung::Copy, true),
+        ("cargo test", Rung::Cage, false),
+        ("sh -c 'cargo test'", Rung::Cage, true),
+        ("python3 -c x", Rung::Cage, true),
+    ] {
+        assert_eq!(asks(&command(line), rung), expected, "{line} {rung:?}");
+    }
+}
