@@ -250,6 +250,7 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
             ..Limits::default()
         },
         remarks,
+        sound: engine::Sound::default(),
     };
     let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
     site.urgent.lock().unwrap_or_else(PoisonError::into_inner).extend(running.urgent.iter().cloned());

@@ -9,7 +9,7 @@ use super::owner::Owner;
 use super::pages::{self, Pages, Shown};
 use super::reads::Reads;
 use super::world::World;
-use super::{recover, refresh};
+use super::{recover, refresh, sound};
 use crate::domain::ids::*;
 use crate::ports::{Clock, StoreFault};
 use std::collections::BTreeMap;
@@ -97,6 +97,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
     };
     let changed = inbox.clone();
     refresh::follow(owner.world.documents.as_ref(), owner.world.clock.clone(), move |told| changed.send(told).is_ok());
+    sound::follow(&owner.world);
     owner.remarks.clone_from(&owner.world.remarks);
     for id in owner.world.store.tasks().await? {
         let case = match Case::load(&owner.world, &id).await {
