@@ -68,7 +68,7 @@ fn a_stream_without_its_end_is_never_read() {
 
 #[test]
 fn a_web_page_is_no_answer() {
-    fails(always(&Fault::Html), &["base_url"]);
+    fails(always(&Fault::Html), &["check that $OPENAI_BASE_URL is the API"]);
 }
 
 #[test]

@@ -376,7 +376,7 @@ fn a_model_that_refuses_or_talks_nonsense_costs_an_error_and_no_goal() {
     let mut project = project();
     project.env = vec![("OPENAI_BASE_URL".to_owned(), refused_url().unwrap())];
     let said = project.run(&["plan", "make it better"]).exits(1);
-    said.says(&["nothing listens at http://127.0.0.1", "base_url", "planwright replan"]);
+    said.says(&["nothing listens at http://127.0.0.1", "correct $OPENAI_BASE_URL", "planwright replan"]);
     project.run(&["doctor"]).says(&["cannot be used", "nothing listens at"]);
     kept(&project, "refused");
     // The goal outlives the fault: with a model that answers it is planned.

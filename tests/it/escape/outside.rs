@@ -12,6 +12,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::Stdio;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -32,7 +33,10 @@ impl Servers {
         let folder = base.join("servers");
         std::fs::create_dir(&folder).unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let name = format!("planwright-escape-{}-{}", std::process::id(), getuid().as_raw());
+        // Several tests have servers at once, and abstract names are the machine's.
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        let one = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("planwright-escape-{}-{}-{one}", std::process::id(), getuid().as_raw());
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let tcp6 = TcpListener::bind("[::1]:0").ok();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
