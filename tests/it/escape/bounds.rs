@@ -147,6 +147,7 @@ pub fn all(ground: &Ground) {
     ends(ground, &fixture);
     surroundings(ground, &fixture);
     fetches(ground, &servers);
+    volumes(ground, &servers);
     cancelled(ground, &servers);
     orphaned(ground, &servers);
 }
@@ -166,6 +167,8 @@ fn ends(ground: &Ground, fixture: &Fixture<'_>) {
     assert_eq!(ending("kill -6 $$"), Ending::Told(End::Signal(6)));
     // A code or a text that looks like ours is the command's own.
     assert_eq!(ending("echo '{\"Ended\":\"Timeout\"}'; exit 124"), Ending::Told(End::Exit(124)));
+    // The first process is deaf to all of its children's signals.
+    assert_eq!(ending("for n in $(seq 1 64); do kill -$n 1; done 2> /dev/null; exit 5"), Ending::Told(End::Exit(5)));
     // What is left behind does not keep us.
     let begun = Instant::now();
     assert_eq!(ending("sleep 50 & exit 0"), Ending::Told(End::Exit(0)));
@@ -240,6 +243,26 @@ fn cancelled(ground: &Ground, servers: &Servers) {
     });
 }
 
+/// What the host has mounted below the workspace keeps a cage from being made, and is named.
+fn volumes(ground: &Ground, servers: &Servers) {
+    let fixture = Fixture::new(ground, servers);
+    let volume = fixture.at.join("ws/volume");
+    std::fs::create_dir(&volume).unwrap();
+    let spec = fixture.at.join("spec");
+    std::fs::write(&spec, serde_json::to_vec(&fixture.cage(vec!["true".into()])).unwrap()).unwrap();
+    let mounts = "mount -t tmpfs x volume; exec \"$0\" --exact escape::a_host_that_waits --ignored --nocapture";
+    let output = Command::new("unshare")
+        .args(["-Urm", "sh", "-ec", mounts])
+        .arg(std::env::current_exe().unwrap())
+        .current_dir(fixture.at.join("ws"))
+        .env(HOST, &spec)
+        .env("PLANWRIGHT_TEST_BINARY", &ground.binary)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains(&format!("{} is mounted into the workspace", volume.display())), "{said}");
+}
+
 /// A host that is killed takes its cages along.
 fn orphaned(ground: &Ground, servers: &Servers) {
     let fixture = Fixture::new(ground, servers);
@@ -266,5 +289,6 @@ pub fn host() {
     let Some(spec) = std::env::var_os(HOST) else { return };
     let cage: Cage = serde_json::from_slice(&std::fs::read(spec).unwrap()).unwrap();
     let binary = PathBuf::from(std::env::var_os("PLANWRIGHT_TEST_BINARY").unwrap());
-    let _ = wait(planwright::arena::cage::run(&binary, &cage, 1 << 20, Arc::new(|_: &str| {}), ()));
+    let ran = wait(planwright::arena::cage::run(&binary, &cage, 1 << 20, Arc::new(|_: &str| {}), ()));
+    println!("{ran:?}");
 }
