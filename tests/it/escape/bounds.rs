@@ -173,6 +173,17 @@ fn ends(ground: &Ground, fixture: &Fixture<'_>) {
     let begun = Instant::now();
     assert_eq!(ending("sleep 50 & exit 0"), Ending::Told(End::Exit(0)));
     assert!(begun.elapsed() < Duration::from_secs(20));
+    // A name that an overlay's options would have to quote.
+    let odd = fixture.at.join("o:d, d\\n\u{e9}");
+    std::fs::create_dir_all(odd.join("in")).unwrap();
+    for folder in ["odd/upper", "odd/work"] {
+        std::fs::create_dir_all(fixture.at.join(folder)).unwrap();
+    }
+    let mut cage = fixture.cage(["/bin/sh", "-c", "echo x > in/f && test -f \"$PWD/in/f\""].map(Into::into).to_vec());
+    (cage.upper, cage.work) = (fixture.at.join("odd/upper"), fixture.at.join("odd/work"));
+    (cage.root, cage.directory, cage.bound) = (odd.clone(), odd.clone(), Vec::new());
+    assert_eq!(run(ground, &cage).unwrap().ending, Ending::Told(End::Exit(0)));
+    assert!(fixture.at.join("odd/upper/in/f").exists() && !odd.join("in/f").exists());
     let mut cage = fixture.cage(vec!["no-such-program".into()]);
     (cage.upper, cage.work) = (fixture.at.join("bound/upper"), fixture.at.join("bound/work"));
     std::fs::create_dir_all(&cage.upper).unwrap();
@@ -191,6 +202,9 @@ fn surroundings(ground: &Ground, fixture: &Fixture<'_>) {
     let more: Vec<&str> =
         names.lines().filter(|name| !given.iter().any(|known| known == name) && !shells.contains(name)).collect();
     assert!(more.is_empty(), "{more:?}");
+    // A crash leaves nothing outside: 1 is the kernel's word for "not even through a pipe".
+    let core = said("python3 -c 'import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))'");
+    assert!(matches!(core.trim(), "1 1" | "0 0"), "{core}");
     // Its own group and session, and no terminal.
     assert_eq!(said("exec 2>&1; test -w /dev/tty && cat /dev/tty || echo none").lines().last(), Some("none"));
 }
