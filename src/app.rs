@@ -248,6 +248,7 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
             ..Limits::default()
         },
         remarks,
+        sound: engine::Sound::default(),
     };
     let running = engine::start(Arc::new(world)).await.map_err(|fault| broken(fault.to_string()))?;
     fresh.clone().follow_documents(site.documents.as_ref());

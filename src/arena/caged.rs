@@ -65,6 +65,8 @@ impl CagedArena {
             Fault::NoProgram(program) => ArenaFault::NoProgram(program),
             fault @ Fault::Refused { .. } => ArenaFault::Start(fault.to_string()),
         })?;
+        // Whoever reads a message wants the path in the workspace.
+        text = text.replace(&format!("{}/", self.below.root.display()), "");
         let root = self.below.root.clone();
         let wrote = blocking(move || view.lock().unwrap_or_else(PoisonError::into_inner).ended(&root)).await?;
         for note in ready.notes.iter().chain(&wrote.notes) {

@@ -40,7 +40,8 @@ impl Laid {
     }
 
     /// The same to be judged: a text beside the change set that the user is in the middle of typing, with errors of
-    /// syntax that the saved one does not have, says nothing of anybody's work. The saved one stands in for it.
+    /// syntax that the saved one does not have, says nothing of anybody's work. The last one without them stands in
+    /// for it, else the saved one.
     pub async fn judged(mut self, world: &World) -> Laid {
         let beside: Vec<WorkspacePath> = self.unsaved.keys().filter(|path| !self.own.contains(path)).cloned().collect();
         for path in beside {
@@ -49,11 +50,19 @@ impl Laid {
                 world.syntax.errors(&Source { path: path.clone(), text }).len()
             };
             let saved = world.disk.read(&path).await.unwrap_or(Entry::Absent);
-            let worse = self.unsaved.get(&path).is_some_and(|entry| errors(entry) > errors(&saved));
-            if worse && saved != Entry::Absent {
-                self.unsaved.remove(&path);
-                self.user.insert(path, saved);
+            if self.unsaved.get(&path).is_none_or(|entry| errors(entry) <= errors(&saved)) {
+                continue;
             }
+            let sound = world.sound.at(&path).filter(|entry| errors(entry) <= errors(&saved));
+            let instead = sound.unwrap_or_else(|| saved.clone());
+            if instead == Entry::Absent {
+                continue;
+            }
+            self.unsaved.remove(&path);
+            if instead != saved {
+                self.unsaved.insert(path.clone(), instead.clone());
+            }
+            self.user.insert(path, instead);
         }
         self
     }

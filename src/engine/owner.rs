@@ -12,7 +12,7 @@ use super::reads::Reads;
 use super::refresh::{self, Stale};
 use super::work::{Halt, Run};
 use super::world::World;
-use super::{acceptance, failure, planning, publish, recover, review, steps};
+use super::{acceptance, failure, planning, publish, recover, review, sound, steps};
 use crate::domain::change::FileChange;
 use crate::domain::ids::*;
 use crate::domain::task::action::RefusalKind;
@@ -115,6 +115,7 @@ pub async fn start(world: Arc<World>) -> Result<Running, StoreFault> {
     };
     let changed = inbox.clone();
     refresh::follow(owner.world.documents.as_ref(), owner.world.clock.clone(), move |told| changed.send(told).is_ok());
+    sound::follow(&owner.world);
     owner.remarks.clone_from(&owner.world.remarks);
     for id in owner.world.store.tasks().await? {
         let case = match Case::load(&owner.world, &id).await {

@@ -3,6 +3,7 @@
 //! Invariant: nothing in the engine reaches the world but through it. Absent: which implementations stand behind it;
 //! `app` knows.
 
+use super::sound::Sound;
 use crate::ports::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct World {
     pub limits: Limits,
     /// What a person should know of this start.
     pub remarks: Vec<String>,
+    /// What stands in for open documents that somebody is in the middle of.
+    pub sound: Sound,
 }
 
 /// Numbers that a user may set. The defaults are those of requirement B5.

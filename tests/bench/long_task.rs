@@ -106,6 +106,7 @@ async fn open(folder: &Path, workspace: &MemoryWorkspace, server: &ScriptedModel
         clock,
         limits: Limits { turns: u32::try_from(TURNS).unwrap(), ..Limits::default() },
         remarks: Vec::new(),
+        sound: engine::Sound::default(),
     };
     engine::start(Arc::new(world)).await.unwrap()
 }

@@ -7,7 +7,8 @@
 //! Invariant: nothing outside the cache directory is written. One command at a time has a task's folder, whichever
 //! process starts it, and while it has it the layer stands still: edits of the user's to unignored files do not show.
 //! Absent: what is ignored and no build folder is seen as it is at the moment, and so is a file that the user makes
-//! while a command runs.
+//! while a command runs. An object that the user's own build puts beside the sources in that very time can be taken for
+//! the view's by a tool that compares times; the next command knows of it.
 
 mod beside;
 mod caches;

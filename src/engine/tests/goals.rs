@@ -87,6 +87,7 @@ impl House {
             clock: Arc::new(ManualClock::new().auto_advance(Duration::from_secs(600))),
             limits: Limits::default(),
             remarks: Vec::new(),
+            sound: crate::engine::Sound::default(),
         };
         House { workspace, store, running: start(Arc::new(world)).await.unwrap() }
     }

@@ -19,7 +19,7 @@ use crate::testing::memory_model::MemoryModel;
 use crate::testing::memory_workspace::MemoryWorkspace;
 use crate::testing::script::{Script, Turn};
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 pub(super) const LIST: &str = "one\na\nb\nc\ntwo\nd\ne\nf\nthree\n";
@@ -48,6 +48,8 @@ pub(super) struct Hands {
     model: MemoryModel,
     pub(super) store: MemoryStore,
     running: Option<Running>,
+    /// What the engine of the moment works with.
+    world: Weak<World>,
 }
 
 impl Hands {
@@ -59,8 +61,8 @@ impl Hands {
         arena.answers("tools/check", Answer::exit(0, "fine\n"));
         let model = MemoryModel::new(script);
         let (documents, store) = (MemoryDocuments::new(), MemoryStore::new());
-        let mut hands = Hands { workspace, documents, arena, model, store, running: None };
-        hands.running = Some(start(Arc::new(hands.world())).await.unwrap());
+        let mut hands = Hands { workspace, documents, arena, model, store, running: None, world: Weak::new() };
+        hands.start().await;
         let goal =
             Goal { words: "What the person typed".to_owned(), place: None, references: Vec::new(), comment: None };
         hands.act(Action::Plan { goal, document: Some(plan) }).await;
@@ -81,6 +83,7 @@ impl Hands {
             clock: Arc::new(ManualClock::new().auto_advance(Duration::from_secs(600))),
             limits: Limits::default(),
             remarks: Vec::new(),
+            sound: crate::engine::Sound::default(),
         }
     }
 
@@ -90,7 +93,18 @@ impl Hands {
             running.stop().await;
         }
         self.store = self.store.reopen();
-        self.running = Some(start(Arc::new(self.world())).await.unwrap());
+        self.start().await;
+    }
+
+    async fn start(&mut self) {
+        let world = Arc::new(self.world());
+        self.world = Arc::downgrade(&world);
+        self.running = Some(start(world).await.unwrap());
+    }
+
+    /// What stands in for a document while it has errors.
+    pub(super) fn sound(&self, path: &WorkspacePath) -> Option<Entry> {
+        self.world.upgrade()?.sound.at(path)
     }
 
     fn handle(&self) -> EngineHandle {

@@ -267,6 +267,27 @@ async fn a_document_with_new_errors_of_syntax_is_seen_as_it_was_saved() {
     }
 }
 
+/// Not the saved text, where there is a later one that was whole.
+#[tokio::test]
+async fn the_last_text_without_new_errors_stands_in() {
+    let checked = format!("{RAISE}- check: `tools/check`\n");
+    let hands = Hands::new(plan(&[("raise", &checked)]), silent()).await;
+    let beside = WorkspacePath::new("src/beside.rs").unwrap();
+    hands.workspace.change_behind(&beside, file("fn a() {}\n"));
+    let (whole, begun) = ("fn a() {}\nfn b() {}\n", "fn a() {}\nfn b( {\n");
+    hands.documents.show(&beside, whole);
+    let deadline = std::time::Instant::now() + Duration::from_secs(5);
+    while hands.sound(&beside) != Some(file(whole)) {
+        assert!(std::time::Instant::now() < deadline, "nobody looked at the document");
+        tokio::task::yield_now().await;
+    }
+    hands.documents.show(&beside, begun);
+    hands.replaces("raise", "one", "1", None);
+    let seen_by_check = hands.sees_at("tools/check", &beside);
+    hands.run(None, reviewable).await;
+    assert_eq!(*seen_by_check.lock().unwrap(), [whole]);
+}
+
 #[tokio::test]
 async fn documents_carry_the_spots_of_what_is_proposed_for_them() {
     let hands = opened().await;

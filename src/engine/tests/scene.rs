@@ -269,6 +269,7 @@ impl Scene {
             clock: Arc::new(self.clock.clone()),
             limits: Limits::default(),
             remarks: Vec::new(),
+            sound: crate::engine::Sound::default(),
         }
     }
 

@@ -84,11 +84,6 @@ impl Trap {
         proposed: Proposed<'_>,
         said: impl Fn(&str) + Send + Sync + 'static,
     ) -> RunOutcome {
-        let entry = |text: &Option<&str>| match text {
-            Some(text) => Entry::File { text: (*text).into(), mode: 0o644 },
-            None => Entry::Absent,
-        };
-        let laid = proposed.iter().map(|(path, text)| (WorkspacePath::new(path).unwrap(), entry(text)));
         let order = RunOrder {
             task: TaskId::new(task),
             effect: EffectId { work: Work::Acceptance, attempt: 1, n: 1 },
@@ -97,7 +92,7 @@ impl Trap {
                 dir: None,
                 env: Vec::new(),
             },
-            stage: Stage::View(laid.collect()),
+            stage: Stage::View(laid(proposed)),
             timeout: Duration::from_secs(120),
             key: None,
             trace: TraceId::new("0af7651916cd43dd8448eb211c80319c"),
@@ -160,6 +155,15 @@ fn bare(folder: &Path, words: &[&str]) -> (bool, String) {
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), text(&output.stdout) + &text(&output.stderr))
+}
+
+/// What an engine lays over the user's files.
+fn laid(proposed: Proposed<'_>) -> Vec<(WorkspacePath, Entry)> {
+    let entry = |text: &Option<&str>| match text {
+        Some(text) => Entry::File { text: (*text).into(), mode: 0o644 },
+        None => Entry::Absent,
+    };
+    proposed.iter().map(|(path, text)| (WorkspacePath::new(path).unwrap(), entry(text))).collect()
 }
 
 /// As `cp -a`.

@@ -1,6 +1,7 @@
 //! While a check runs, its view stands still, and nobody is in anybody's way.
 
 use super::{Trap, bare, passes};
+use planwright::ports::Arena;
 
 #[test]
 fn edits_during_a_check_do_not_show_in_it() {
@@ -49,4 +50,29 @@ fn two_checks_and_the_users_own_build_at_once() {
         assert!(right && !wrong);
         assert!(!users.0 && users.1.contains("left: 41"), "{}", users.1);
     }
+}
+
+#[test]
+fn a_message_names_files_as_the_workspace_does() {
+    let Some(trap) = Trap::new(&[("ws/src/a.txt", "a\n")]) else { return };
+    let said = trap.view(&["sh", "-c", "echo $PWD/src/a.txt:1: wrong; echo $PWD-other/a.txt"], &[]).output;
+    let beside = format!("{}-other/a.txt", trap.ws().display());
+    assert_eq!(said, format!("src/a.txt:1: wrong\n{beside}\n"));
+}
+
+/// A verdict's hash can be told without running anything, and it is that of what a command was given.
+#[test]
+fn the_hash_of_a_view_is_the_same_told_and_run() {
+    let Some(trap) = Trap::new(&[("ws/a.txt", "a\n"), ("ws/b.txt", "b\n"), ("ws/.gitignore", "*.log\n")]) else {
+        return;
+    };
+    std::os::unix::fs::symlink("/etc/hostname", trap.ws().join("out")).unwrap();
+    std::fs::write(trap.ws().join("seen.log"), "x").unwrap();
+    let told = |proposed| trap.runtime.block_on(trap.arena.view(super::laid(proposed))).unwrap();
+    let proposed = [("a.txt", Some("proposed\n")), ("b.txt", None)];
+    assert_eq!(trap.view(&["true"], &proposed).view, told(&proposed));
+    assert_eq!(trap.view(&["true"], &[]).view, told(&[]));
+    assert_ne!(told(&proposed), told(&[]));
+    std::fs::write(trap.ws().join("seen.log"), "y").unwrap();
+    assert_eq!(trap.view(&["true"], &[]).view, told(&[]));
 }
