@@ -34,6 +34,8 @@ fn below(row: &str, root: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed expectation is the test's finding")]
+
     use super::*;
 
     #[test]
