@@ -263,10 +263,13 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
 
 /// Whether commands can be isolated here, found out while everything else is opened.
 fn probing(site: &Site, scratch: PathBuf) -> tokio::task::JoinHandle<Result<Rung1, Why>> {
-    let switched = site.config.isolation.clone();
+    let (switched, root) = (site.config.isolation.clone(), site.disk.root().to_path_buf());
     tokio::spawn(async move {
         if !switched.value {
             return Err(Why(format!("it is switched off ({})", switched.origin)));
+        }
+        if let Some(why) = cage::unfit(&root) {
+            return Err(why);
         }
         // Our own program, also when a newer one lies at its path by now.
         cage::probe(Path::new("/proc/self/exe"), &scratch).await

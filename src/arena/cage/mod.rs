@@ -23,6 +23,7 @@ mod raw;
 mod secrets;
 #[cfg(target_os = "linux")]
 mod tree;
+mod volumes;
 mod wire;
 #[cfg(target_os = "linux")]
 mod wrapper;
@@ -30,6 +31,7 @@ mod wrapper;
 pub use outside::{Caged, Ending, run};
 pub use probe::{Rung1, Why, probe};
 pub use secrets::secrets;
+pub use volumes::unfit;
 pub use wire::{End, Fault};
 
 use serde::{Deserialize, Serialize};

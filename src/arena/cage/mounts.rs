@@ -3,12 +3,11 @@
 //! Invariant: after `make` a path can be written only if it lies in the view, in a bound folder, in a private temporary
 //! folder or is a device that keeps nothing. That also holds for root: it is the mounts that refuse, not the modes.
 //! Nothing is made in the user's folders for a mount to stand on.
-//! Absent: a mount of the host below the workspace (the view shows its empty folder), and a secret that the host shows
-//! a second time under a path that nobody named.
+//! Absent: a secret that the host shows a second time under a path that nobody named.
 
 use super::raw::{self, NO_DEVICES, NO_SUID, READ_ONLY};
 use super::wire::Fault;
-use super::{Cage, Network};
+use super::{Cage, Network, volumes};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::mount::{
@@ -141,6 +140,9 @@ fn view(cage: &Cage) -> Result<Part, Fault> {
     let overlay = |why: &str| Fault::Refused { what: "the overlay".to_owned(), why: why.to_owned() };
     if cage.root.parent().is_none() {
         return Err(overlay("the workspace is the root of the file system"));
+    }
+    if let Some(why) = volumes::unfit(&cage.root) {
+        return Err(overlay(&why.to_string()));
     }
     let plain = |path: &Path| {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();

@@ -22,7 +22,8 @@ pub(super) fn give_up(limits: &CageLimits) -> Result<(), Fault> {
         (Resource::Fsize, limits.file_size),
         // The tree's watcher ends a command at its limit and says so; this is for the moment until it looks.
         (Resource::Nproc, limits.processes.saturating_add(300)),
-        (Resource::Core, 0),
+        // Not 0: the kernel would still hand what is left of a crash to a collector outside. It does not for 1.
+        (Resource::Core, 1),
     ] {
         let hard = if resource == Resource::Cpu { most.saturating_add(1) } else { most };
         let old = getrlimit(resource).maximum.unwrap_or(u64::MAX);

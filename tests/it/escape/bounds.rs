@@ -147,6 +147,7 @@ pub fn all(ground: &Ground) {
     ends(ground, &fixture);
     surroundings(ground, &fixture);
     fetches(ground, &servers);
+    volumes(ground, &servers);
     cancelled(ground, &servers);
     orphaned(ground, &servers);
 }
@@ -166,10 +167,23 @@ fn ends(ground: &Ground, fixture: &Fixture<'_>) {
     assert_eq!(ending("kill -6 $$"), Ending::Told(End::Signal(6)));
     // A code or a text that looks like ours is the command's own.
     assert_eq!(ending("echo '{\"Ended\":\"Timeout\"}'; exit 124"), Ending::Told(End::Exit(124)));
+    // The first process is deaf to all of its children's signals.
+    assert_eq!(ending("for n in $(seq 1 64); do kill -$n 1; done 2> /dev/null; exit 5"), Ending::Told(End::Exit(5)));
     // What is left behind does not keep us.
     let begun = Instant::now();
     assert_eq!(ending("sleep 50 & exit 0"), Ending::Told(End::Exit(0)));
     assert!(begun.elapsed() < Duration::from_secs(20));
+    // A name that an overlay's options would have to quote.
+    let odd = fixture.at.join("o:d, d\\n\u{e9}");
+    std::fs::create_dir_all(odd.join("in")).unwrap();
+    for folder in ["odd/upper", "odd/work"] {
+        std::fs::create_dir_all(fixture.at.join(folder)).unwrap();
+    }
+    let mut cage = fixture.cage(["/bin/sh", "-c", "echo x > in/f && test -f \"$PWD/in/f\""].map(Into::into).to_vec());
+    (cage.upper, cage.work) = (fixture.at.join("odd/upper"), fixture.at.join("odd/work"));
+    (cage.root, cage.directory, cage.bound) = (odd.clone(), odd.clone(), Vec::new());
+    assert_eq!(run(ground, &cage).unwrap().ending, Ending::Told(End::Exit(0)));
+    assert!(fixture.at.join("odd/upper/in/f").exists() && !odd.join("in/f").exists());
     let mut cage = fixture.cage(vec!["no-such-program".into()]);
     (cage.upper, cage.work) = (fixture.at.join("bound/upper"), fixture.at.join("bound/work"));
     std::fs::create_dir_all(&cage.upper).unwrap();
@@ -188,6 +202,9 @@ fn surroundings(ground: &Ground, fixture: &Fixture<'_>) {
     let more: Vec<&str> =
         names.lines().filter(|name| !given.iter().any(|known| known == name) && !shells.contains(name)).collect();
     assert!(more.is_empty(), "{more:?}");
+    // A crash leaves nothing outside: 1 is the kernel's word for "not even through a pipe".
+    let core = said("python3 -c 'import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))'");
+    assert!(matches!(core.trim(), "1 1" | "0 0"), "{core}");
     // Its own group and session, and no terminal.
     assert_eq!(said("exec 2>&1; test -w /dev/tty && cat /dev/tty || echo none").lines().last(), Some("none"));
 }
@@ -240,6 +257,26 @@ fn cancelled(ground: &Ground, servers: &Servers) {
     });
 }
 
+/// What the host has mounted below the workspace keeps a cage from being made, and is named.
+fn volumes(ground: &Ground, servers: &Servers) {
+    let fixture = Fixture::new(ground, servers);
+    let volume = fixture.at.join("ws/volume");
+    std::fs::create_dir(&volume).unwrap();
+    let spec = fixture.at.join("spec");
+    std::fs::write(&spec, serde_json::to_vec(&fixture.cage(vec!["true".into()])).unwrap()).unwrap();
+    let mounts = "mount -t tmpfs x volume; exec \"$0\" --exact escape::a_host_that_waits --ignored --nocapture";
+    let output = Command::new("unshare")
+        .args(["-Urm", "sh", "-ec", mounts])
+        .arg(std::env::current_exe().unwrap())
+        .current_dir(fixture.at.join("ws"))
+        .env(HOST, &spec)
+        .env("PLANWRIGHT_TEST_BINARY", &ground.binary)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains(&format!("{} is mounted into the workspace", volume.display())), "{said}");
+}
+
 /// A host that is killed takes its cages along.
 fn orphaned(ground: &Ground, servers: &Servers) {
     let fixture = Fixture::new(ground, servers);
@@ -266,5 +303,6 @@ pub fn host() {
     let Some(spec) = std::env::var_os(HOST) else { return };
     let cage: Cage = serde_json::from_slice(&std::fs::read(spec).unwrap()).unwrap();
     let binary = PathBuf::from(std::env::var_os("PLANWRIGHT_TEST_BINARY").unwrap());
-    let _ = wait(planwright::arena::cage::run(&binary, &cage, 1 << 20, Arc::new(|_: &str| {}), ()));
+    let ran = wait(planwright::arena::cage::run(&binary, &cage, 1 << 20, Arc::new(|_: &str| {}), ()));
+    println!("{ran:?}");
 }

@@ -33,10 +33,8 @@ impl Servers {
         let folder = base.join("servers");
         std::fs::create_dir(&folder).unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        // Several tests have servers at once, and abstract names are the machine's.
-        static STARTED: AtomicUsize = AtomicUsize::new(0);
-        let one = STARTED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("planwright-escape-{}-{}-{one}", std::process::id(), getuid().as_raw());
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("planwright-escape-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let tcp6 = TcpListener::bind("[::1]:0").ok();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
