@@ -31,7 +31,7 @@ impl Strange {
         mode(&base, 0o755);
         // The build folder may lie where nobody can go.
         let binary = base.join("planwright");
-        std::fs::copy(env!("CARGO_BIN_EXE_planwright"), &binary).unwrap();
+        copied(Path::new(env!("CARGO_BIN_EXE_planwright")), &binary);
         mode(&binary, 0o755);
         for folder in [&project.state, &project.cache] {
             std::fs::create_dir_all(folder).unwrap();
@@ -66,6 +66,11 @@ impl Strange {
     fn run(&self, arguments: &[&str]) -> Said {
         Said::of(&self.command(arguments).output().unwrap())
     }
+}
+
+/// By a process of its own: what is started here meanwhile would hold the copy open for writing, and then it is "busy".
+fn copied(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
 fn mode(path: &Path, mode: u32) {
