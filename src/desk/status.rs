@@ -207,11 +207,20 @@ fn failures(dossier: &Dossier) -> Vec<FailureView> {
                 message: message.to_owned(),
                 tried: report.map(|report| report.tried.clone()).unwrap_or_default(),
                 errors: report.map(|report| report.errors.clone()).unwrap_or_default(),
-                next: after_failure(&task.id, &work, cause),
+                next: if task.is_over() { after_the_end(&task.id) } else { after_failure(&task.id, &work, cause) },
                 work: work.to_string(),
             }
         })
         .collect()
+}
+
+/// A task that is over takes no word any more, so nothing of it can be offered.
+fn after_the_end(task: &TaskId) -> Vec<Choice> {
+    vec![
+        choice("planwright plan \"…\"".to_owned(), "a new task for what is left; what was kept stays"),
+        choice(format!("planwright timeline {task}"), "see what happened"),
+        choice("git diff".to_owned(), "see what was kept; taking it back is git's business now"),
+    ]
 }
 
 fn after_failure(task: &TaskId, work: &Work, cause: Cause) -> Vec<Choice> {
@@ -258,6 +267,9 @@ fn next(dossier: &Dossier) -> Vec<Choice> {
     let id = &task.id;
     let resume = |means: &str| choice(format!("planwright resume {id}"), means);
     match &dossier.state {
+        TaskState::Planning | TaskState::Running | TaskState::Verifying if !dossier.carried => {
+            vec![resume("go on: the process that was at it ended")]
+        }
         TaskState::Planning | TaskState::Running | TaskState::Verifying => {
             vec![resume("follow it, or go on where a process ended")]
         }

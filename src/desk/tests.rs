@@ -3,7 +3,7 @@
 use super::fixture::*;
 use super::*;
 use crate::domain::task::action::{Refusal, Which};
-use crate::domain::task::event::{Ending, Event, Intent};
+use crate::domain::task::event::{Cause, Ending, Event, Intent, Outcome};
 use crate::domain::task::standing::TaskState;
 use insta::assert_snapshot;
 
@@ -56,6 +56,42 @@ fn the_only_task_is_the_one_that_is_not_over() {
 fn an_unknown_task_is_named() {
     let refusal = desk(vec![going("aaaa", "first")]).answer(&Query::Show { task: named("zzzz") }).unwrap_err();
     assert_eq!(refusal.message, "there is no task `zzzz` here");
+}
+
+/// Nothing that a task which is over would refuse.
+#[test]
+fn a_task_that_is_over_offers_only_what_still_works() {
+    let ending = Ending::CheckFails { why: "`cargo test` exited with 101".to_owned() };
+    let failed = Outcome::Failed { cause: Cause::Check, message: "`cargo test`: it failed".to_owned(), ended: None };
+    let mut events = story();
+    let at = events.last().map_or(0, |(at, _)| *at);
+    events.push((at + 1, Event::Began { work: Work::Acceptance, attempt: 1, because: None }));
+    events.push((at + 2, Event::Ended { work: Work::Acceptance, attempt: 1, outcome: failed }));
+    let offered = |dossier: &Dossier| {
+        let failures = status::view(dossier).failures.into_iter().filter(|failure| failure.work == "acceptance");
+        failures.flat_map(|failure| failure.next).map(|next| next.command).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(offered(&dossier("k3xf", events.clone(), TaskState::AwaitingReview)), @r"
+    planwright resume k3xf
+    planwright review k3xf --all
+    planwright abandon k3xf
+    ");
+    events.push((at + 3, Event::Closed { ending: ending.clone() }));
+    assert_snapshot!(offered(&dossier("k3xf", events, TaskState::Done { ending })), @r#"
+    planwright plan "…"
+    planwright timeline k3xf
+    git diff
+    "#);
+}
+
+#[test]
+fn a_task_that_nobody_is_at_says_so() {
+    let next = |carried: bool| {
+        let dossier = Dossier { carried, ..going("k3xf", "make it better") };
+        status::view(&dossier).next.into_iter().map(|next| next.means).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(next(true), "follow it, or go on where a process ended");
+    assert_eq!(next(false), "go on: the process that was at it ended");
 }
 
 /// Questions that are open, as `number: question`.

@@ -103,6 +103,9 @@ fn why(paper: &mut Paper, view: &StatusView) {
                 paper.field("why", Tone::Warn, connect);
             }
         }
+        TaskState::Planning | TaskState::Running | TaskState::Verifying if !view.carried => {
+            paper.field("why", Tone::Warn, "nobody is at it: the process that was ended");
+        }
         TaskState::Blocked { .. }
         | TaskState::Planning
         | TaskState::Running
