@@ -45,9 +45,17 @@ pub(super) struct Settings {
     bytes: Vec<u8>,
 }
 
-/// `None` = the program is missing, failed, took too long, or answered with no text.
-pub(super) async fn format(argv: &[String], settings: Option<Settings>, text: &str, limits: Limits) -> Option<String> {
-    let folder = tempfile::tempdir().ok()?;
+/// `None` = the program is missing, failed, took too long, or answered with no text. It runs in a folder below `aside`,
+/// which no other user may write above: programs look for their settings in all folders that hold theirs (rustup takes
+/// the very program to run from a `rust-toolchain.toml` there), and in the system's temporary folder anybody can put one.
+pub(super) async fn format(
+    argv: &[String],
+    settings: Option<Settings>,
+    aside: &Path,
+    text: &str,
+    limits: Limits,
+) -> Option<String> {
+    let folder = tempfile::Builder::new().prefix("format-").tempdir_in(aside).ok()?;
     if let Some(Settings { name, bytes }) = settings {
         std::fs::write(folder.path().join(name), bytes).ok()?;
     }

@@ -189,7 +189,7 @@ impl Arena for CopyArena {
             let extension = path.extension()?;
             let (_, argv) = self.formatters.iter().find(|(known, _)| known == extension)?;
             let settings = format::settings(&self.root, path, argv);
-            format::format(argv, settings, text, self.limits).await
+            format::format(argv, settings, &self.cache, text, self.limits).await
         })
     }
 

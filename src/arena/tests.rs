@@ -483,6 +483,16 @@ async fn a_formatter_gets_the_text_and_nothing_else() {
     }
 }
 
+/// Whoever may write above it could choose the program: rustup does as a file there says.
+#[tokio::test]
+async fn a_formatter_runs_where_no_other_user_writes() {
+    let place = Place::new(&[]);
+    let formatters = vec![("up".to_owned(), vec!["sh".to_owned(), "-c".to_owned(), "cat > /dev/null; pwd".to_owned()])];
+    let arena = CopyArena::new(place.ws.path(), place.cache.path(), formatters, Limits::default()).unwrap();
+    let folder = arena.format(&WorkspacePath::new("a.up").unwrap(), "text\n").await.unwrap();
+    assert!(Path::new(folder.trim_end()).starts_with(place.cache.path().canonicalize().unwrap()), "{folder}");
+}
+
 #[tokio::test]
 async fn rustfmt_is_given_the_nearest_settings() {
     let place = Place::new(&[("rustfmt.toml", "outer"), ("in/.rustfmt.toml", "inner"), ("in/deep/other.toml", "no")]);

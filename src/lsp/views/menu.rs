@@ -159,7 +159,7 @@ fn new_work(texts: &dyn Texts, here: &Here<'_>, (first, last): (u32, u32)) -> Ve
         let offer = Offer::new("fixProblem", title, problem_arguments(path, problem));
         offers.extend(offer.map(|offer| Offer { fixes: Some(problem.clone()), ..offer }));
     }
-    let place = json!({"path": path, "line": first + 1, "last": last + 1});
+    let place = json!({"path": path, "line": first.saturating_add(1), "last": last.saturating_add(1)});
     offers.extend(Offer::new("plan", "plan change…", place.clone()));
     offers.extend(Offer::new("changeItem", format!("{}…", contract(path, here.item)), place.clone()));
     offers.extend(Offer::new("ask", "ask…", place));
@@ -183,8 +183,8 @@ fn problem_arguments(path: &WorkspacePath, problem: &Diagnostic) -> Value {
     let (first, last) = lines_of(problem.range);
     json!({
         "path": path,
-        "line": first + 1,
-        "last": last + 1,
+        "line": first.saturating_add(1),
+        "last": last.saturating_add(1),
         "problem": {"message": problem.message, "code": code, "source": problem.source, "range": problem.range},
     })
 }

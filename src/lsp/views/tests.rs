@@ -298,6 +298,13 @@ fn what_was_decided_can_be_taken_back_only_as_far_as_the_text_allows() {
     "#);
 }
 
+#[test]
+fn a_place_beyond_every_line_is_none() {
+    let desk = desk(Vec::new());
+    let menu = titles(&actions(&desk, &Shut, &at(&path("src/other.rs"), u32::MAX, &[])));
+    assert!(menu.contains("Agent: plan change…"), "{menu}");
+}
+
 /// Four tasks that wait each in their way, and one that waits for nobody; in the order of their opening.
 fn several() -> Desk {
     let paused = Dossier { state: TaskState::Paused, ..task("k2aa", Vec::new()) };
