@@ -188,6 +188,63 @@ async fn a_change_outside_of_the_text_is_said_once_and_the_text_is_followed_agai
     }
 }
 
+/// What is open, by what the client says of it.
+async fn opens(said: &[(&str, Value)]) -> (TempDir, Editor, Arc<dyn Documents>) {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = crate::testing::editor::buffers();
+    let ground = TestGround::with_port(folder.path(), documents.clone(), Arc::new(TestPort::default()));
+    let editor = Editor::start(Profile::neovim_0_11(), folder.path(), Arc::new(Shared(ground))).await;
+    editor.allow_views();
+    for (method, params) in said {
+        let uri = Value::String(editor.uri("a.txt"));
+        let mut params = params.clone();
+        if let Some(named) = params.pointer_mut("/textDocument/uri").filter(|uri| *uri == "a.txt") {
+            *named = uri;
+        }
+        editor.notify(&format!("textDocument/{method}"), params);
+    }
+    (folder, editor, documents)
+}
+
+#[tokio::test]
+async fn a_text_is_open_whatever_is_odd_about_its_opening() {
+    for (language, version) in [(Value::Null, json!(1)), (json!("plaintext"), json!(1.0)), (json!(7), Value::Null)] {
+        let document = json!({"uri": "a.txt", "languageId": language, "version": version, "text": "one\n"});
+        let changed = json!({"uri": "a.txt", "version": 2.0});
+        let (_folder, editor, documents) = opens(&[
+            ("didOpen", json!({"textDocument": document})),
+            ("didChange", json!({"textDocument": changed, "contentChanges": [{"text": "two\n"}]})),
+        ])
+        .await;
+        editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+        let path = crate::domain::ids::WorkspacePath::new("a.txt").unwrap();
+        let open = documents.newest(&path).unwrap_or_else(|| panic!("not open: {language} {version}"));
+        assert_eq!((&*open.text, open.version), ("two\n", 2), "{language} {version}");
+        assert!(!documents.is_astray(SessionId(1), &path));
+        assert_eq!(editor.quit().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_nobody_can_name_or_read_is_the_end() {
+    let open = json!({"textDocument": {"uri": "a.txt", "languageId": "x", "version": 1, "text": "one\n"}});
+    for (method, params) in [
+        ("didOpen", json!({"textDocument": {"uri": "a.txt", "languageId": "x", "version": 1}})),
+        ("didOpen", json!({"textDocument": {"uri": 7, "languageId": "x", "version": 1, "text": ""}})),
+        ("didClose", json!({"textDocument": {"uri": "file://[no/a.txt"}})),
+        ("didChange", json!({"textDocument": {"version": 2}, "contentChanges": []})),
+        ("didSave", json!([])),
+        ("didClose", Value::Null),
+    ] {
+        let (_folder, mut editor, _) = opens(&[("didOpen", open.clone()), (method, params.clone())]).await;
+        assert_eq!(editor.code().await, 1, "{method} {params}");
+    }
+    // What is no file's is none of ours.
+    let other = json!({"textDocument": {"uri": "term://[no", "languageId": "x", "version": 1, "text": ""}});
+    let (_folder, editor, _) = opens(&[("didOpen", other)]).await;
+    assert_eq!(editor.quit().await, 0);
+}
+
 #[tokio::test]
 async fn many_waiting_requests_keep_nobody_from_being_heard() {
     let editor = Bench::new().editor(Profile::neovim_0_11()).await;
