@@ -12,6 +12,7 @@ mod errand;
 mod issued;
 mod memory;
 mod paper;
+mod which;
 
 #[cfg(test)]
 mod serving;
