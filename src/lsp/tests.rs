@@ -538,6 +538,33 @@ async fn a_second_folder_is_refused_in_one_line_and_its_files_are_left_alone() {
     assert_eq!(paths, ["a.rs"]);
 }
 
+#[tokio::test]
+async fn what_the_start_has_found_is_read_in_full_at_its_file() {
+    let bench = Bench::new();
+    let kept = |name: &str| {
+        format!(
+            "src/{name}.rs: a text saved while planwright was killed writing it is kept as /home/anna/work/project/src/.{name}.rs.planwright-1; look at it and remove it"
+        )
+    };
+    let said = vec![
+        kept("a"),
+        kept("b"),
+        "the database could not be read and was set aside as planwright.db.1, whatever that means".to_owned(),
+    ];
+    *bench.ground.urgent.lock().unwrap() = said;
+    let editor = bench.editor(Profile::neovim_0_11()).await;
+    editor.look();
+    for name in ["a", "b"] {
+        let whole = format!("planwright: {}; next: planwright doctor", kept(name));
+        let file = format!("src/{name}.rs");
+        editor.until("all of it at the file", || editor.messages(&file).contains(&whole).then_some(())).await;
+    }
+    // Until the next command.
+    editor.command("planwright.pause", json!([])).await.unwrap();
+    let gone = || editor.messages("src/a.rs").is_empty() && editor.messages("src/b.rs").is_empty();
+    editor.until("it is gone", || gone().then_some(())).await;
+}
+
 /// A ground that does not open its root for a while, or a port that cannot show its desk at once.
 struct Reluctant {
     ground: Shared,

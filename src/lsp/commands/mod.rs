@@ -78,7 +78,7 @@ enum What {
 pub fn run(session: &Arc<Session>, id: &str, arguments: &[Value]) {
     session.acted();
     // What the last one came to was read, or is in the log.
-    session.commands().told(session, None);
+    session.commands().forget_told(session);
     take(session, What::Command { id: id.to_owned(), arguments: arguments.to_vec() });
 }
 
@@ -266,6 +266,6 @@ pub(super) fn complain_of(session: &Session, about: Option<&WorkspacePath>, mess
     session.client().show_error(&words::line(if fits { &whole } else { &message }, room));
     session.client().log(words::line(&whole, LOGGED));
     if let Some(path) = about.filter(|_| !fits) {
-        session.commands().told(session, Some((path, words::line(&whole, LOGGED))));
+        session.commands().told(session, path, words::line(&whole, LOGGED));
     }
 }
