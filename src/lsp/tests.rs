@@ -539,6 +539,25 @@ async fn a_second_folder_is_refused_in_one_line_and_its_files_are_left_alone() {
 }
 
 #[tokio::test]
+async fn another_folder_is_looked_at_beside_the_handlers() {
+    let bench = Bench::new();
+    let ground = Reluctant::new(Shared(bench.ground.clone()), Vec::new());
+    let looked = ground.looked.clone();
+    let editor = Editor::start(Profile::neovim_0_11(), bench.folder.path(), Arc::new(ground)).await;
+    editor.allow_views();
+    editor.look();
+    let other = tempfile::tempdir().unwrap();
+    let before = looked.lock().unwrap().len();
+    let added = json!([{"name": "f", "uri": format!("file://{}", other.path().display())}]);
+    editor.notify("workspace/didChangeWorkspaceFolders", json!({"event": {"added": added, "removed": []}}));
+    editor.expect("window/showMessage").await;
+    let looked = looked.lock().unwrap();
+    let since: Vec<bool> = looked.iter().skip(before).map(|id| *id == std::thread::current().id()).collect();
+    assert!(since.contains(&false), "nobody looked");
+    assert!(!since.contains(&true), "a handler looked at the disk");
+}
+
+#[tokio::test]
 async fn what_the_start_has_found_is_read_in_full_at_its_file() {
     let bench = Bench::new();
     let kept = |name: &str| {
@@ -569,6 +588,14 @@ async fn what_the_start_has_found_is_read_in_full_at_its_file() {
 struct Reluctant {
     ground: Shared,
     refusals: std::sync::Mutex<Vec<Refusal>>,
+    /// Who looked for a root.
+    looked: Arc<std::sync::Mutex<Vec<std::thread::ThreadId>>>,
+}
+
+impl Reluctant {
+    fn new(ground: Shared, refusals: Vec<Refusal>) -> Self {
+        Self { ground, refusals: refusals.into(), looked: Arc::default() }
+    }
 }
 
 impl Ground for Reluctant {
@@ -577,6 +604,7 @@ impl Ground for Reluctant {
     }
 
     fn root_of(&self, folder: &Path) -> Option<PathBuf> {
+        self.looked.lock().unwrap().push(std::thread::current().id());
         self.ground.root_of(folder)
     }
 
@@ -601,8 +629,8 @@ impl Ground for Reluctant {
 async fn a_root_that_does_not_open_is_tried_again_and_each_reason_is_said_once() {
     let bench = Bench::new();
     let refusal = |message: &str| refuse(RefusalKind::Held, message, "end it");
-    let refusals = vec![refusal("then this"), refusal("held"), refusal("held"), refusal("held")].into();
-    let ground = Reluctant { ground: Shared(bench.ground.clone()), refusals };
+    let refusals = vec![refusal("then this"), refusal("held"), refusal("held"), refusal("held")];
+    let ground = Reluctant::new(Shared(bench.ground.clone()), refusals);
     let editor = Editor::start(Profile::neovim_0_11(), bench.folder.path(), Arc::new(ground)).await;
     editor.allow_views();
     assert_eq!(editor.expect("window/showMessage").await["message"], "planwright: held; next: end it");

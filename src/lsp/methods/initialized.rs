@@ -35,7 +35,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
         complain(&session, "the editor works in no folder that exists", "open a folder");
         return;
     };
-    leave_alone(&session, folders(&session).into_iter());
+    leave_alone(&session, folders(&session));
     let place = opened(&session, root).await;
     session.set_place(place.clone());
     announce(&session, place.as_ref());
