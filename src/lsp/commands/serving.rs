@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::sync::{broadcast, watch};
 
+mod leaving;
 mod settling;
 
 const PAGE: &str = ".planwright/goal.md";
