@@ -190,7 +190,7 @@ fn head(raw: &[u8]) -> Result<Option<(usize, usize)>, String> {
 /// Why tower-lsp could not read it. The types are its own.
 fn fault(body: &[u8]) -> Option<Fault> {
     let fault = |code, why, id| {
-        let of_a_text = body.windows(OF_TEXTS.len()).any(|window| window == OF_TEXTS.as_bytes());
+        let of_a_text = unescaped(body).windows(OF_TEXTS.len()).any(|window| window == OF_TEXTS.as_bytes());
         Some(Fault { code, why, id, quoted: quoted(body), of_a_text })
     };
     let text = match std::str::from_utf8(body) {
@@ -210,6 +210,30 @@ fn fault(body: &[u8]) -> Option<Fault> {
             let why = "a message is neither a request nor a notification nor an answer".to_owned();
             fault(-32600, why, id.cloned().unwrap_or_default())
         }
+    }
+}
+
+/// With the escapes of JSON resolved as far as they stand for ASCII, in whatever it is.
+fn unescaped(mut body: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(body.len());
+    loop {
+        body = match body {
+            [] => return plain,
+            [b'\\', b'u', digits @ ..] => {
+                let hex = digits.get(..4).and_then(|hex| std::str::from_utf8(hex).ok());
+                let code = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                plain.extend(code);
+                digits.get(if code.is_some() { 4 } else { 0 }..).unwrap_or_default()
+            }
+            [b'\\', next, rest @ ..] => {
+                plain.push(*next);
+                rest
+            }
+            [byte, rest @ ..] => {
+                plain.push(*byte);
+                rest
+            }
+        };
     }
 }
 
@@ -325,6 +349,11 @@ mod tests {
         let lost = r#"{"jsonrpc":"2.0","method":"textDocument/didChange","params":"\ud800"}"#;
         let text = [TOLD, lost, ASKED].map(framed).concat();
         check(&text, &framed(TOLD), &["null -32700"]).await;
+        // A writer of JSON may escape any character.
+        for lost in [lost.replace('/', "\\/"), lost.replace('t', "\\u0074")] {
+            let text = [TOLD, &lost, ASKED].map(framed).concat();
+            check(&text, &framed(TOLD), &["null -32700"]).await;
+        }
         let (_, said, ending) = read(text.as_bytes(), 64).await;
         assert!(said.concat().contains("can no longer be followed"), "{said:?}");
         ending.wait().await;

@@ -1,8 +1,8 @@
 //! Between the wire and the handlers: what tower-lsp does not do, or does otherwise than clients need it.
 //!
 //! Invariant: the part of a handler before its first wait has run before the next message is looked at, so what it
-//! takes in is taken in in the client's order. A panic in a handler ends that request and nothing else. Absent: a task
-//! for each handler; it would give up that order.
+//! takes in is taken in in the client's order. What is said of a text is taken in, or the session ends. A panic in a
+//! handler ends that request and nothing else. Absent: a task for each handler; it would give up that order.
 
 use super::pipes::Ending;
 use futures_util::FutureExt;
@@ -12,8 +12,11 @@ use serde_json::{Map, Value, json};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use tower_lsp::jsonrpc::{Error, Request, Response};
-use tower_lsp::lsp_types::{DidChangeTextDocumentParams, InitializeParams};
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
+use tower_lsp::lsp_types::{
+    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+    InitializeParams, Url,
+};
 use tower_service::Service;
 
 /// Wraps the service.
@@ -22,15 +25,19 @@ pub struct Gate<S> {
     /// Where the parameters of `initialize` go as the client wrote them.
     said: Arc<OnceLock<Value>>,
     ending: Ending,
+    /// A text can no longer be followed: nothing more is looked at.
+    lost: bool,
 }
 
 impl<S> Gate<S> {
     /// Around this one.
     pub fn new(inner: S, said: Arc<OnceLock<Value>>, ending: Ending) -> Self {
-        Self { inner, said, ending }
+        Self { inner, said, ending, lost: false }
     }
 
-    fn mended(&self, request: Request) -> Request {
+    /// # Errors
+    /// It tells of a text, and nobody can know what.
+    fn mended(&self, request: Request) -> Result<Request, String> {
         let (method, id, params) = request.into_parts();
         let params = match params {
             None | Some(Value::Null) => None,
@@ -43,8 +50,7 @@ impl<S> Gate<S> {
                 self.said.get_or_init(|| said);
                 understood
             }
-            ("textDocument/didChange", Some(said)) => Some(readable(said)),
-            (_, params) => params,
+            (method, params) => readable(method, params)?,
         };
         let mut mended = Request::build(method);
         if let Some(params) = params {
@@ -53,7 +59,7 @@ impl<S> Gate<S> {
         if let Some(id) = id {
             mended = mended.id(id);
         }
-        mended.finish()
+        Ok(mended.finish())
     }
 }
 
@@ -83,7 +89,19 @@ where
         if let Some(id) = id.clone().filter(|_| method.starts_with("$/")) {
             return std::future::ready(Ok(Some(Response::from_error(id, unknown(method))))).boxed();
         }
-        let request = self.mended(request);
+        if self.lost {
+            return std::future::ready(Ok(None)).boxed();
+        }
+        let request = match self.mended(request) {
+            Ok(request) => request,
+            Err(why) => {
+                tracing::error!(why, "the session ends with code 1");
+                self.lost = true;
+                self.ending.now();
+                let answer = Response::from_error(Id::Null, Error::invalid_params(why));
+                return std::future::ready(Ok(Some(answer))).boxed();
+            }
+        };
         let call = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
         let mut answer = call
             .map(move |answered| match answered {
@@ -111,18 +129,76 @@ fn without_nulls(members: Map<String, Value>) -> Map<String, Value> {
     members.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// tower-lsp drops a change that its types cannot take, and the text would be another from then on without anybody
-/// knowing. In its place stands a change at a line that no text has.
-fn readable(said: Value) -> Value {
-    let Err(error) = DidChangeTextDocumentParams::deserialize(&said) else { return said };
-    tracing::error!(%error, "a change of a text cannot be read");
-    let uri = said.pointer("/textDocument/uri").cloned().unwrap_or_default();
-    let version = said.pointer("/textDocument/version").and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok());
+/// What the types refuse of a notification about a text. tower-lsp would drop it: the text would be another from then
+/// on, or open, without anybody knowing.
+fn refused(method: &str, said: &Value) -> Option<serde_json::Error> {
+    match method {
+        "textDocument/didOpen" => DidOpenTextDocumentParams::deserialize(said).err(),
+        "textDocument/didChange" => DidChangeTextDocumentParams::deserialize(said).err(),
+        "textDocument/didSave" => DidSaveTextDocumentParams::deserialize(said).err(),
+        "textDocument/didClose" => DidCloseTextDocumentParams::deserialize(said).err(),
+        _ => None,
+    }
+}
+
+/// The same as the types can take it, with what is not needed to follow the text left out.
+///
+/// # Errors
+/// Nobody can know which text, or what stands in it.
+fn readable(method: &str, params: Option<Value>) -> Result<Option<Value>, String> {
+    let Some(error) = refused(method, params.as_ref().unwrap_or(&Value::Null)) else { return Ok(params) };
+    tracing::error!(%error, method, "what the editor says of a text cannot be read");
+    let said = params.unwrap_or_default();
+    let at = |pointer: &str| said.pointer(pointer).cloned().unwrap_or_default();
+    let lost = || format!("{method}: {error}; it told of a text, which can no longer be followed: the session ends");
+    let uri = at("/textDocument/uri");
+    if Url::deserialize(&uri).is_err() {
+        // Under another scheme it is none of ours, and may be dropped.
+        return if uri.as_str().is_some_and(names_no_file) { Ok(Some(said)) } else { Err(lost()) };
+    }
+    let version = whole(&at("/textDocument/version"));
+    Ok(Some(match method {
+        "textDocument/didOpen" => {
+            let text = at("/textDocument/text");
+            if !text.is_string() {
+                return Err(lost());
+            }
+            let language = at("/textDocument/languageId");
+            let language = language.as_str().unwrap_or_default();
+            let version = version.unwrap_or_default();
+            json!({"textDocument": {"uri": uri, "languageId": language, "version": version, "text": text}})
+        }
+        "textDocument/didChange" => changed(said, &uri, version),
+        // The name is all that counts.
+        _ => json!({"textDocument": {"uri": uri}}),
+    }))
+}
+
+/// A change whose version alone was odd; else, in its place, one at a line that no text has.
+fn changed(mut said: Value, uri: &Value, version: Option<i32>) -> Value {
+    if let (Some(version), Some(slot)) = (version, said.pointer_mut("/textDocument/version")) {
+        *slot = json!(version);
+        if DidChangeTextDocumentParams::deserialize(&said).is_ok() {
+            return said;
+        }
+    }
     let behind = json!({"line": u32::MAX, "character": 0});
     json!({
         "textDocument": {"uri": uri, "version": version.unwrap_or(i32::MAX)},
         "contentChanges": [{"range": {"start": behind, "end": behind}, "text": ""}],
     })
+}
+
+/// A whole number, also as languages write it that have no other than those with a point.
+fn whole(value: &Value) -> Option<i32> {
+    let digits = value.as_number()?.to_string();
+    digits.strip_suffix(".0").unwrap_or(&digits).parse().ok()
+}
+
+/// It has a scheme, and that is not `file`.
+fn names_no_file(uri: &str) -> bool {
+    let is_scheme = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    uri.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme) && !scheme.eq_ignore_ascii_case("file"))
 }
 
 /// What the types can take of the parameters of `initialize`: they know a closed list of words, and one new word would

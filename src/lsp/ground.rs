@@ -39,7 +39,8 @@ pub trait Workplace: Send + Sync {
     fn resumes(&self) -> bool;
     /// The root lies below the system's folder for temporary files; nothing goes on by itself there.
     fn is_temporary(&self) -> bool;
-    /// What the user must hear of the engine's start, each thing once.
+    /// What the user must hear of the engine's start, each thing once. What is about a file begins with its path and a
+    /// colon.
     fn urgent(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,8 +1,9 @@
 //! The language server: the whole job over stock LSP, for any editor that speaks it.
 //!
 //! Invariant: the only module that imports tower_lsp. No handler waits for a person, a model, a process, the disk or
-//! the client; reads come from the desk and from open documents, decisions go to the host. Absent: any rule about
-//! tasks, plans or hunks.
+//! the client; reads come from the desk and from open documents, decisions go to the host. One exception: what is taken
+//! in in the client's order must know its file at once, so the links of a name are followed as it is first named
+//! (`Session::path_of`), and those of the root in `initialize`. Absent: any rule about tasks, plans or hunks.
 
 mod backend;
 mod client;

@@ -188,6 +188,63 @@ async fn a_change_outside_of_the_text_is_said_once_and_the_text_is_followed_agai
     }
 }
 
+/// What is open, by what the client says of it.
+async fn opens(said: &[(&str, Value)]) -> (TempDir, Editor, Arc<dyn Documents>) {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = crate::testing::editor::buffers();
+    let ground = TestGround::with_port(folder.path(), documents.clone(), Arc::new(TestPort::default()));
+    let editor = Editor::start(Profile::neovim_0_11(), folder.path(), Arc::new(Shared(ground))).await;
+    editor.allow_views();
+    for (method, params) in said {
+        let uri = Value::String(editor.uri("a.txt"));
+        let mut params = params.clone();
+        if let Some(named) = params.pointer_mut("/textDocument/uri").filter(|uri| *uri == "a.txt") {
+            *named = uri;
+        }
+        editor.notify(&format!("textDocument/{method}"), params);
+    }
+    (folder, editor, documents)
+}
+
+#[tokio::test]
+async fn a_text_is_open_whatever_is_odd_about_its_opening() {
+    for (language, version) in [(Value::Null, json!(1)), (json!("plaintext"), json!(1.0)), (json!(7), Value::Null)] {
+        let document = json!({"uri": "a.txt", "languageId": language, "version": version, "text": "one\n"});
+        let changed = json!({"uri": "a.txt", "version": 2.0});
+        let (_folder, editor, documents) = opens(&[
+            ("didOpen", json!({"textDocument": document})),
+            ("didChange", json!({"textDocument": changed, "contentChanges": [{"text": "two\n"}]})),
+        ])
+        .await;
+        editor.request("workspace/symbol", json!({"query": ""})).await.unwrap();
+        let path = crate::domain::ids::WorkspacePath::new("a.txt").unwrap();
+        let open = documents.newest(&path).unwrap_or_else(|| panic!("not open: {language} {version}"));
+        assert_eq!((&*open.text, open.version), ("two\n", 2), "{language} {version}");
+        assert!(!documents.is_astray(SessionId(1), &path));
+        assert_eq!(editor.quit().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_nobody_can_name_or_read_is_the_end() {
+    let open = json!({"textDocument": {"uri": "a.txt", "languageId": "x", "version": 1, "text": "one\n"}});
+    for (method, params) in [
+        ("didOpen", json!({"textDocument": {"uri": "a.txt", "languageId": "x", "version": 1}})),
+        ("didOpen", json!({"textDocument": {"uri": 7, "languageId": "x", "version": 1, "text": ""}})),
+        ("didClose", json!({"textDocument": {"uri": "file://[no/a.txt"}})),
+        ("didChange", json!({"textDocument": {"version": 2}, "contentChanges": []})),
+        ("didSave", json!([])),
+        ("didClose", Value::Null),
+    ] {
+        let (_folder, mut editor, _) = opens(&[("didOpen", open.clone()), (method, params.clone())]).await;
+        assert_eq!(editor.code().await, 1, "{method} {params}");
+    }
+    // What is no file's is none of ours.
+    let other = json!({"textDocument": {"uri": "term://[no", "languageId": "x", "version": 1, "text": ""}});
+    let (_folder, editor, _) = opens(&[("didOpen", other)]).await;
+    assert_eq!(editor.quit().await, 0);
+}
+
 #[tokio::test]
 async fn many_waiting_requests_keep_nobody_from_being_heard() {
     let editor = Bench::new().editor(Profile::neovim_0_11()).await;
@@ -481,10 +538,64 @@ async fn a_second_folder_is_refused_in_one_line_and_its_files_are_left_alone() {
     assert_eq!(paths, ["a.rs"]);
 }
 
+#[tokio::test]
+async fn another_folder_is_looked_at_beside_the_handlers() {
+    let bench = Bench::new();
+    let ground = Reluctant::new(Shared(bench.ground.clone()), Vec::new());
+    let looked = ground.looked.clone();
+    let editor = Editor::start(Profile::neovim_0_11(), bench.folder.path(), Arc::new(ground)).await;
+    editor.allow_views();
+    editor.look();
+    let other = tempfile::tempdir().unwrap();
+    let before = looked.lock().unwrap().len();
+    let added = json!([{"name": "f", "uri": format!("file://{}", other.path().display())}]);
+    editor.notify("workspace/didChangeWorkspaceFolders", json!({"event": {"added": added, "removed": []}}));
+    editor.expect("window/showMessage").await;
+    let looked = looked.lock().unwrap();
+    let since: Vec<bool> = looked.iter().skip(before).map(|id| *id == std::thread::current().id()).collect();
+    assert!(since.contains(&false), "nobody looked");
+    assert!(!since.contains(&true), "a handler looked at the disk");
+}
+
+#[tokio::test]
+async fn what_the_start_has_found_is_read_in_full_at_its_file() {
+    let bench = Bench::new();
+    let kept = |name: &str| {
+        format!(
+            "src/{name}.rs: a text saved while planwright was killed writing it is kept as /home/anna/work/project/src/.{name}.rs.planwright-1; look at it and remove it"
+        )
+    };
+    let said = vec![
+        kept("a"),
+        kept("b"),
+        "the database could not be read and was set aside as planwright.db.1, whatever that means".to_owned(),
+    ];
+    *bench.ground.urgent.lock().unwrap() = said;
+    let editor = bench.editor(Profile::neovim_0_11()).await;
+    editor.look();
+    for name in ["a", "b"] {
+        let whole = format!("planwright: {}; next: planwright doctor", kept(name));
+        let file = format!("src/{name}.rs");
+        editor.until("all of it at the file", || editor.messages(&file).contains(&whole).then_some(())).await;
+    }
+    // Until the next command.
+    editor.command("planwright.pause", json!([])).await.unwrap();
+    let gone = || editor.messages("src/a.rs").is_empty() && editor.messages("src/b.rs").is_empty();
+    editor.until("it is gone", || gone().then_some(())).await;
+}
+
 /// A ground that does not open its root for a while, or a port that cannot show its desk at once.
 struct Reluctant {
     ground: Shared,
     refusals: std::sync::Mutex<Vec<Refusal>>,
+    /// Who looked for a root.
+    looked: Arc<std::sync::Mutex<Vec<std::thread::ThreadId>>>,
+}
+
+impl Reluctant {
+    fn new(ground: Shared, refusals: Vec<Refusal>) -> Self {
+        Self { ground, refusals: refusals.into(), looked: Arc::default() }
+    }
 }
 
 impl Ground for Reluctant {
@@ -493,6 +604,7 @@ impl Ground for Reluctant {
     }
 
     fn root_of(&self, folder: &Path) -> Option<PathBuf> {
+        self.looked.lock().unwrap().push(std::thread::current().id());
         self.ground.root_of(folder)
     }
 
@@ -517,8 +629,8 @@ impl Ground for Reluctant {
 async fn a_root_that_does_not_open_is_tried_again_and_each_reason_is_said_once() {
     let bench = Bench::new();
     let refusal = |message: &str| refuse(RefusalKind::Held, message, "end it");
-    let refusals = vec![refusal("then this"), refusal("held"), refusal("held"), refusal("held")].into();
-    let ground = Reluctant { ground: Shared(bench.ground.clone()), refusals };
+    let refusals = vec![refusal("then this"), refusal("held"), refusal("held"), refusal("held")];
+    let ground = Reluctant::new(Shared(bench.ground.clone()), refusals);
     let editor = Editor::start(Profile::neovim_0_11(), bench.folder.path(), Arc::new(ground)).await;
     editor.allow_views();
     assert_eq!(editor.expect("window/showMessage").await["message"], "planwright: held; next: end it");

@@ -1,7 +1,8 @@
 //! A store that kills its own process at a named place of the journal: a real SIGKILL at an exact instant.
 //!
 //! `PLANWRIGHT_FAILPOINT=CELL:KIND:N` dies at the N-th effect of this process whose intent is of this kind (`any`,
-//! `model`, `tool`, `command`, `outside`, `write`, `look`). CELL is one of `before-intent`, `before-start` (the intent
+//! `model`, `tool`, `command`, `outside`, `write`, `look`), or at the N-th task that begins (`task`, whose first event
+//! counts as its intent). CELL is one of `before-intent`, `before-start` (the intent
 //! is in the journal, the effect has not begun), `before-result` (the effect is done, its result is not in the
 //! journal), `after-result`. The cell "during" needs no help: there a test kills from outside.
 //!
@@ -80,9 +81,13 @@ struct Failing {
 
 impl Failing {
     /// Whether one of these events is the intent, or the result, of the effect that is to be the last.
-    fn meets(&self, events: &[Event]) -> (bool, bool) {
+    fn meets(&self, after: u64, events: &[Event]) -> (bool, bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut intent, mut result) = (false, false);
+        if after == 0 && self.point.kind == "task" {
+            state.seen += 1;
+            intent = state.seen == self.point.nth;
+        }
         for event in events {
             match event {
                 Event::Intended { effect, what, .. } if self.point.is_of(what) => {
@@ -121,7 +126,7 @@ impl Store for Failing {
         how: Durability,
     ) -> Fut<'a, Result<u64, StoreFault>> {
         Box::pin(async move {
-            let (intent, result) = self.meets(events);
+            let (intent, result) = self.meets(after, events);
             self.die(intent, Cell::BeforeIntent);
             self.die(result, Cell::BeforeResult);
             let appended = self.store.append(task, after, at, events, how).await;

@@ -73,11 +73,11 @@ fn hunk(page: &mut String, dossier: &Dossier, hunk: &ReviewHunk) {
     }
 }
 
-/// How a hunk is settled where something else stands.
+/// How a hunk is settled where something else stands: by an editor only as this page shows it.
 fn settling(page: &mut String, dossier: &Dossier, hunk: &ReviewHunk) {
     let way = |side: &str| {
         let (task, id) = (&dossier.task.id, &hunk.id);
-        let editor = code(&format!("planwright.resolve \"{task}\" \"{id}\" \"{side}\""));
+        let editor = code(&format!("planwright.resolve \"{task}\" \"{id}\" \"{side}\" \"{}\"", hunk.shown.as_str()));
         format!("{editor} · {}", code(&format!("planwright resolve {task} {id} {side}")))
     };
     let _ = writeln!(page, "\n- keep mine: {}", way("mine"));

@@ -211,6 +211,17 @@ fn hunks_are_listed_with_place_reason_verdict_and_difference() {
 }
 
 #[test]
+fn an_editor_settles_a_hunk_only_as_the_page_shows_it() {
+    let touched = hunk("h1111111", HunkState::Touched, None);
+    let shown = touched.shown.as_str().to_owned();
+    let said = review(&Dossier { hunks: Arc::new(vec![touched]), ..waiting() });
+    for side in ["mine", "theirs"] {
+        let command = format!("`planwright.resolve \"k3xf\" \"h1111111\" \"{side}\" \"{shown}\"`");
+        assert!(said.contains(&command), "{said}");
+    }
+}
+
+#[test]
 fn the_timeline_has_a_line_a_row() {
     let said = timeline(&dossier("k3xf", story(), TaskState::Running), Mode::States);
     assert_snapshot!(said.lines().take(9).collect::<Vec<_>>().join("\n"), @r"

@@ -7,8 +7,9 @@ use super::errand::{Decide, Errand, Shown, Wanted};
 use super::issued::{Issued, Seen};
 use super::memory::Goal as Held;
 use super::paper::{self, Asked};
+use super::which;
 use crate::desk::{Desk, Dossier, PageKind, Query, View};
-use crate::domain::change::{Decision, Entry, HunkState, file_change};
+use crate::domain::change::{Entry, file_change};
 use crate::domain::ids::*;
 use crate::domain::plan::small;
 use crate::domain::problem::Severity;
@@ -20,7 +21,6 @@ use crate::host::Port;
 use crate::lsp::ground::Workplace;
 use crate::lsp::plan_doc::{accept_offered, decline_offered};
 use crate::lsp::session::Session;
-use crate::lsp::views::hunks::{Placed, placed};
 use crate::lsp::views::walk::{self, From};
 use crate::lsp::views::{OfSession, tasks, words};
 use crate::ports::{Document, EditorOrder, LoosePage};
@@ -30,9 +30,6 @@ use tower_lsp::lsp_types::{Position, Range, Url};
 
 /// Characters of a line of a page: more is no line that a person wrote.
 const WIDE: usize = 2000;
-
-/// Candidates that a refusal lists.
-const LISTED: usize = 4;
 
 /// Carries an errand out.
 ///
@@ -189,9 +186,9 @@ impl Doing<'_> {
 
     async fn decide(&self, decision: Decide, task: Option<&TaskId>, place: Option<&Place>) -> Result<(), Refusal> {
         let desk = self.session.desk();
-        let candidates = self.candidates(&desk, &decision, task, place);
+        let candidates = which::candidates(&desk, &self.texts(), self.session.encoding(), &decision, task, place);
         let [one] = candidates.as_slice() else {
-            let refusal = none_or_several(&candidates, &decision);
+            let refusal = which::none_or_several(&candidates, &decision);
             let tasks: BTreeSet<&TaskId> = candidates.iter().map(|candidate| &candidate.task).collect();
             if let ([_, _, ..], Some(task)) = (candidates.as_slice(), tasks.first()) {
                 // What cannot be shown is no reason to say something else than which there are.
@@ -207,7 +204,9 @@ impl Doing<'_> {
                 return self.ask_for_words(wanted, None).await;
             }
             Decide::Why => return self.review(task, Some(&one.hunk)).await,
-            Decide::Resolve(side) => Action::Resolve { task, hunk: Some(one.hunk.clone()), side, shown: None },
+            Decide::Resolve(side) => {
+                Action::Resolve { task, hunk: Some(one.hunk.clone()), side, shown: Some(one.shown.clone()) }
+            }
             Decide::Accept => Action::Accept { task, target },
             Decide::Reject(reason) => Action::Reject { task, target, reason },
             Decide::Undo => Action::Undo { task, target },
@@ -222,44 +221,6 @@ impl Doing<'_> {
             decline_offered(self.session, task, hunks).await
         };
         done.map_err(|not| refuse(RefusalKind::WrongState, not.to_string(), "planwright.openPlan"))
-    }
-
-    fn candidates(
-        &self,
-        desk: &Desk,
-        decision: &Decide,
-        task: Option<&TaskId>,
-        place: Option<&Place>,
-    ) -> Vec<Candidate> {
-        let texts = self.texts();
-        let paths: BTreeSet<&WorkspacePath> = match place {
-            Some(place) => BTreeSet::from([&place.path]),
-            None => desk.tasks.iter().flat_map(|dossier| dossier.hunks.iter().map(|hunk| &hunk.path)).collect(),
-        };
-        let lines = place.and_then(|place| place.lines);
-        let meant = |placed: &Placed<'_>| {
-            let decidable = match decision {
-                Decide::Accept | Decide::Reject(_) | Decide::RejectFor => placed.is_undecided(),
-                Decide::Resolve(_) => placed.is_undecided() && placed.state == HunkState::Touched,
-                Decide::Why => placed.is_pending() || (place.is_some() && placed.hunk.decision.is_some()),
-                Decide::Undo => match (&placed.hunk.decision, placed.state) {
-                    (Some((Decision::Accept, _)), HunkState::Accepted) => true,
-                    (Some((Decision::Reject(_), _)), _) => true,
-                    (Some((Decision::Accept | Decision::Undo, _)) | None, _) => false,
-                },
-            };
-            decidable
-                && task.is_none_or(|task| *task == placed.dossier.task.id)
-                && lines.is_none_or(|(first, last)| placed.meets(first.saturating_sub(1), last.saturating_sub(1)))
-        };
-        let encoding = self.session.encoding();
-        let here = paths.into_iter().flat_map(|path| placed(desk, path, &texts, encoding));
-        let candidate = |placed: Placed<'_>| Candidate {
-            task: placed.dossier.task.id.clone(),
-            hunk: placed.hunk.id.clone(),
-            at: format!("{}:{}", placed.hunk.path, placed.range.start.line.saturating_add(1)),
-        };
-        here.filter(|placed| meant(placed)).map(candidate).collect()
     }
 
     fn texts(&self) -> OfSession<'_> {
@@ -448,34 +409,6 @@ fn for_another(unsent: &Asked, wanted: &Wanted) -> Result<(), Refusal> {
     }
     let message = "words.md holds words for something else";
     Err(refuse(RefusalKind::WrongState, message, "save it, or empty it, then give the command again"))
-}
-
-/// A hunk that a decision could be about.
-struct Candidate {
-    task: TaskId,
-    hunk: HunkId,
-    at: String,
-}
-
-fn none_or_several(candidates: &[Candidate], decision: &Decide) -> Refusal {
-    let word = match decision {
-        Decide::Accept => "accept",
-        Decide::Reject(_) | Decide::RejectFor => "reject",
-        Decide::Resolve(_) => "resolve",
-        Decide::Why => "explain",
-        Decide::Undo => "undo",
-    };
-    if candidates.is_empty() {
-        return refuse(RefusalKind::NotFound, format!("there is no hunk to {word} here"), "planwright.nextHunk");
-    }
-    let listed = candidates.iter().take(LISTED).map(|one| format!("{} ({})", one.hunk, one.at));
-    let more = if candidates.len() > LISTED { ", …" } else { "" };
-    let list = listed.collect::<Vec<_>>().join(", ");
-    refuse(
-        RefusalKind::SeveralCandidates,
-        format!("{} could be meant: {list}{more}", counted(candidates.len(), "hunk")),
-        format!("planwright.{} HUNK, or at one of them", if word == "explain" { "why" } else { word }),
-    )
 }
 
 /// The task whose plan is to be approved: the named one, else the only one whose plan waits for it.

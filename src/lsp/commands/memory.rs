@@ -15,7 +15,7 @@ use crate::domain::task::action::Refusal;
 use crate::domain::task::state::Said;
 use crate::lsp::session::Session;
 use crate::lsp::views::{Section, diagnostic};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -63,8 +63,8 @@ pub(super) struct Remembered {
     pub stop: Option<(WorkspacePath, u32)>,
     /// Why the root is not open.
     pub shut: Option<Refusal>,
-    /// The file whose first line shows what the last command came to.
-    told: Option<WorkspacePath>,
+    /// What the first lines of files show since the last command.
+    told: BTreeMap<WorkspacePath, Vec<String>>,
     /// Other roots of which it was said that they are not served.
     left_alone: HashSet<PathBuf>,
 }
@@ -106,15 +106,22 @@ impl Memory {
         self.lock().shut = shut;
     }
 
-    /// The first line of a file shows this, and that of the file before it nothing more.
-    pub(super) fn told(&self, session: &Session, of: Option<(&WorkspacePath, String)>) {
-        let before = std::mem::replace(&mut self.lock().told, of.as_ref().map(|(path, _)| (*path).clone()));
-        if let Some(path) = before {
-            session.views().put(&path, Section::Refusal, Vec::new());
+    /// The first line of a file shows this too.
+    pub(super) fn told(&self, session: &Session, path: &WorkspacePath, line: String) {
+        let mut remembered = self.lock();
+        let lines = remembered.told.entry(path.clone()).or_default();
+        if !lines.contains(&line) {
+            lines.push(line);
         }
-        if let Some((path, line)) = of {
-            let said = diagnostic(Range::default(), DiagnosticSeverity::WARNING, line);
-            session.views().put(path, Section::Refusal, vec![said]);
+        let one = |line: &String| diagnostic(Range::default(), DiagnosticSeverity::WARNING, line.clone());
+        session.views().put(path, Section::Refusal, lines.iter().map(one).collect());
+    }
+
+    /// No file shows any of this any more.
+    pub(super) fn forget_told(&self, session: &Session) {
+        let mut remembered = self.lock();
+        for path in std::mem::take(&mut remembered.told).into_keys() {
+            session.views().put(&path, Section::Refusal, Vec::new());
         }
     }
 

@@ -12,6 +12,7 @@ mod errand;
 mod issued;
 mod memory;
 mod paper;
+mod which;
 
 #[cfg(test)]
 mod serving;
@@ -20,7 +21,7 @@ mod tests;
 
 pub use memory::Memory;
 
-use crate::actions::ACTIONS;
+use crate::actions::{ACTIONS, Row, Verb};
 use crate::desk::{Desk, Query, View};
 use crate::domain::ids::{TaskId, WorkspacePath};
 use crate::domain::task::action::{Refusal, RefusalKind};
@@ -77,7 +78,7 @@ enum What {
 pub fn run(session: &Arc<Session>, id: &str, arguments: &[Value]) {
     session.acted();
     // What the last one came to was read, or is in the log.
-    session.commands().told(session, None);
+    session.commands().forget_told(session);
     take(session, What::Command { id: id.to_owned(), arguments: arguments.to_vec() });
 }
 
@@ -132,7 +133,10 @@ pub fn holds_words(page: &str) -> bool {
 }
 
 fn take(session: &Arc<Session>, what: What) {
-    let order = Order { what, issued: Issued::now(session), goal: session.commands().goal() };
+    let order = Order { issued: Issued::now(session), goal: session.commands().goal(), what };
+    if !order.may_be_a_goal() {
+        order.goal.over();
+    }
     let orders = session.commands().orders(|| {
         let (orders, queue) = mpsc::unbounded_channel();
         tokio::spawn(serve(Arc::downgrade(session), queue));
@@ -215,6 +219,16 @@ async fn carried_out(
 }
 
 impl Order {
+    /// Of anything else nothing is lost that could not be given again.
+    fn may_be_a_goal(&self) -> bool {
+        match &self.what {
+            What::Command { id, .. } => {
+                row(id).is_some_and(|row| matches!(row.verb, Verb::Plan | Verb::Ask | Verb::Change | Verb::Fix))
+            }
+            What::Page(_) => true,
+        }
+    }
+
     /// Nothing came of it: a page that is saved again is tried again.
     fn forget(&self, session: &Session) {
         if let What::Page(asked) = &self.what {
@@ -223,10 +237,13 @@ impl Order {
     }
 }
 
-fn understood(session: &Session, id: &str, arguments: &[Value]) -> Result<Errand, (String, String)> {
+fn row(id: &str) -> Option<&'static Row> {
     let name = id.strip_prefix("planwright.");
-    let row = ACTIONS.iter().find(|row| row.lsp.is_some() && row.lsp == name);
-    let row = row.ok_or_else(|| ("there is no such command".to_owned(), "planwright.tasks".to_owned()))?;
+    ACTIONS.iter().find(|row| row.lsp.is_some() && row.lsp == name)
+}
+
+fn understood(session: &Session, id: &str, arguments: &[Value]) -> Result<Errand, (String, String)> {
+    let row = row(id).ok_or_else(|| ("there is no such command".to_owned(), "planwright.tasks".to_owned()))?;
     let tasks = tasks(&session.desk());
     let file = |text: &str| file(session, text);
     let given: Result<Given, String> = arguments::given(row, arguments, &Known { tasks: &tasks, file: &file });
@@ -265,6 +282,6 @@ pub(super) fn complain_of(session: &Session, about: Option<&WorkspacePath>, mess
     session.client().show_error(&words::line(if fits { &whole } else { &message }, room));
     session.client().log(words::line(&whole, LOGGED));
     if let Some(path) = about.filter(|_| !fits) {
-        session.commands().told(session, Some((path, words::line(&whole, LOGGED))));
+        session.commands().told(session, path, words::line(&whole, LOGGED));
     }
 }

@@ -17,6 +17,9 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::sync::{broadcast, watch};
 
+mod leaving;
+mod settling;
+
 const PAGE: &str = ".planwright/goal.md";
 
 /// A port whose next action or question panics, if it is to, and that knows what no desk does.

@@ -500,6 +500,7 @@ fn a_touched_hunk_is_settled_and_a_reason_may_be_asked_for() {
         &[
             ("resolve", json!(["k3xf", "h1a2b3c4d", "theirs"])),
             ("resolve", json!([{"task": "k3xf", "hunk": "h1a2b3c4d", "side": "mine", "shown": hash}])),
+            ("resolve", json!(["k3xf", "h1a2b3c4d", "theirs", hash])),
             ("resolve", json!([{"side": "both"}])),
             ("resolve", json!(["h1a2b3c4d"])),
             ("resolve", json!(["mine", "theirs"])),
@@ -517,6 +518,8 @@ fn a_touched_hunk_is_settled_and_a_reason_may_be_asked_for() {
           {{do:resolve,task:{{task:k3xf}},hunk:h1a2b3c4d,side:theirs}}
         resolve [{{'task':'k3xf','hunk':'h1a2b3c4d','side':'mine','shown':'{hash}'}}]
           {{do:resolve,task:{{task:k3xf}},hunk:h1a2b3c4d,side:mine,shown:{hash}}}
+        resolve ['k3xf','h1a2b3c4d','theirs','{hash}']
+          {{do:resolve,task:{{task:k3xf}},hunk:h1a2b3c4d,side:theirs,shown:{hash}}}
         resolve [{{'side':'both'}}]
           ! `both` is neither mine nor theirs
         resolve ['h1a2b3c4d']

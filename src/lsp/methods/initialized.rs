@@ -5,7 +5,8 @@
 //! Absent: prompts.
 
 use super::did_change_workspace_folders::leave_alone;
-use crate::lsp::commands::{self, complain};
+use crate::domain::ids::WorkspacePath;
+use crate::lsp::commands::{self, complain, complain_of};
 use crate::lsp::session::Session;
 use crate::lsp::{ground::Workplace, plan_doc, resume, views};
 use futures_util::FutureExt;
@@ -34,7 +35,7 @@ async fn live(session: Arc<Session>, plans: plan_doc::Heard) {
         complain(&session, "the editor works in no folder that exists", "open a folder");
         return;
     };
-    leave_alone(&session, folders(&session).into_iter());
+    leave_alone(&session, folders(&session));
     let place = opened(&session, root).await;
     session.set_place(place.clone());
     announce(&session, place.as_ref());
@@ -118,6 +119,7 @@ async fn keep(session: Arc<Session>, place: Arc<dyn Workplace>, begun: Instant) 
 /// Says what the engine's start has found, where it started in this process.
 fn announce(session: &Session, place: &dyn Workplace) {
     for said in place.urgent() {
-        complain(session, &said, "planwright doctor");
+        let file = said.split_once(": ").and_then(|(file, _)| WorkspacePath::new(file).ok());
+        complain_of(session, file.as_ref(), &said, "planwright doctor");
     }
 }

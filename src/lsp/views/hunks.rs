@@ -1,7 +1,8 @@
 //! Hunks at their places: what is pending in a file, as diagnostics.
 //!
-//! Invariant: where the file is open, place and state are read from that session's text of the moment and from nothing
-//! older; where it is not, the desk says both. A rejected hunk is not shown, nor an accepted one that is on disk.
+//! Invariant: where the file is open, place and state are read from that session's text of the moment; only what a lost
+//! hunk would replace may be older, as the engine found it last, and a decision on it is refused where that is no longer
+//! so. Deletions, modes, and files that are not open are as the desk says. A rejected hunk is not shown, nor an accepted one that is on disk.
 //! Absent: deciding; code actions offer that (`offers`).
 //!
 //! Who shows what of a diagnostic, as measured:

@@ -30,6 +30,8 @@ pub struct TestGround {
     pub closed: AtomicU32,
     /// The root opens when there is a permit.
     pub opening: Semaphore,
+    /// What the user must hear of the engine's start.
+    pub urgent: Mutex<Vec<String>>,
 }
 
 impl TestGround {
@@ -43,6 +45,7 @@ impl TestGround {
             temporary: AtomicBool::new(false),
             closed: AtomicU32::new(0),
             opening: Semaphore::new(1),
+            urgent: Mutex::default(),
         })
     }
 }
@@ -93,6 +96,10 @@ impl Workplace for Shared {
 
     fn is_temporary(&self) -> bool {
         self.0.temporary.load(Ordering::Relaxed)
+    }
+
+    fn urgent(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.urgent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn close(&self) -> Fut<'_, ()> {

@@ -107,6 +107,8 @@ fn told_apart(words: Vec<String>, row: &Row, known: &Known<'_>, given: &mut Give
             once(&mut given.answer, answer, "the answer")?;
         } else if let Some(side) = Side::read(&word).filter(|_| has(Word::Side)) {
             once(&mut given.side, side, "the side")?;
+        } else if let Some(shown) = ContentHash::read(&word).filter(|_| has(Word::Side)) {
+            once(&mut given.shown, shown, "what was shown")?;
         } else if let Some(hunk) = HunkId::read(&word).filter(|_| has(Word::Hunks)) {
             given.hunks.push(hunk);
         } else if let Some(revision) = RevisionRef::number_in(&word).filter(|_| has(Word::Revisions)) {
