@@ -153,6 +153,7 @@ pub fn story() -> Vec<(i64, Event)> {
                 evidence: Payload::Inline("error[E0433]: unresolved import `Retry`\n --> src/client.rs:3".to_owned()),
                 view: ContentHash::of("view"),
                 rung: Some(Rung::Copy),
+                remark: None,
             },
         ),
         (97_230, Event::Repairing { step: StepId::new("policy"), round: 1 }),

@@ -10,6 +10,7 @@ use super::{Dossier, page};
 use crate::domain::ids::*;
 use crate::domain::plan::Plan;
 use crate::domain::task::event::*;
+use crate::domain::task::facts;
 use crate::domain::task::standing::{TaskState, asked};
 use crate::domain::task::state::*;
 
@@ -52,6 +53,7 @@ pub fn view(dossier: &Dossier) -> StatusView {
         gates: task.open_gates().map(|open| gate(&task.id, open)).collect(),
         failures: failures(dossier),
         checks: task.judgements.iter().map(check).collect(),
+        already: task.baselines.iter().filter_map(already).collect(),
         carried: dossier.carried,
         busy: busy(task),
         in_flight: task.in_flight().map(|effect| words::under_way(&effect.id, &effect.what)).collect(),
@@ -171,8 +173,14 @@ fn check(judgement: &Judgement) -> CheckView {
         check: words::check(&judgement.check),
         passed,
         verdict,
-        remark: judgement.rung.map(|rung| rung.remark().to_owned()),
+        remark: facts::beside(judgement.rung, judgement.remark.as_deref()),
     }
+}
+
+/// What fails whatever is changed.
+fn already(run: &BaselineRun) -> Option<String> {
+    let found = run.found.as_ref()?;
+    Some(format!("{} {found}", words::check(&run.check)))
 }
 
 /// Whether it passed, and the words for it.
@@ -253,7 +261,7 @@ fn after_failure(task: &TaskId, work: &Work, cause: Cause) -> Vec<Choice> {
             choice(format!("planwright show {task}"), "write the plan by hand"),
             abandon,
         ],
-        Work::Acceptance | Work::Review => vec![
+        Work::Baseline | Work::Acceptance | Work::Review => vec![
             choice(format!("planwright resume {task}"), "run the acceptance checks again"),
             choice(format!("planwright review {task} --all"), "change what is kept"),
             abandon,

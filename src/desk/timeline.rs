@@ -13,6 +13,7 @@ use crate::domain::ids::*;
 use crate::domain::task::Journal;
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::*;
+use crate::domain::task::facts;
 use crate::domain::task::standing::asked;
 use crate::domain::task::state::Gate;
 use crate::domain::text::counted;
@@ -191,13 +192,18 @@ fn plain(recorded: &Recorded) -> Option<Row> {
         Event::Withdrawn { step: id, reason } => {
             Row { why: Some(reason.clone()), ..step(id, "its proposal is withdrawn".to_owned()) }
         }
-        Event::Judged { work, check, verdict: judged, evidence, rung, .. } => {
+        Event::Judged { work, check, verdict: judged, evidence, rung, remark, .. } => {
             let (passed, said) = verdict(judged);
-            let remark = rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
+            let remark =
+                facts::beside(*rung, remark.as_deref()).map(|remark| format!(" ({remark})")).unwrap_or_default();
             Row {
                 why: (!passed && !evidence.head().trim().is_empty()).then(|| words::head(evidence.head())),
                 ..row(recorded, work, format!("check {} {said}{remark}", words::check(check)), Both)
             }
+        }
+        Event::BaselineRun { check, found, .. } => {
+            let said = found.as_deref().unwrap_or("does not fail before any change");
+            row(recorded, &Work::Baseline, format!("check {} {said}", words::check(check)), Both)
         }
         Event::Repairing { step: id, round } => Row {
             recovery: Some("the errors go back to the agent".to_owned()),
@@ -296,6 +302,7 @@ fn answered(answer: GateAnswer) -> &'static str {
 
 fn ended(recorded: &Recorded, work: &Work, outcome: &Outcome) -> Row {
     let (what, why) = match outcome {
+        Outcome::Done { summary, .. } if *work == Work::Baseline => ("done".to_owned(), words::head(summary.head())),
         Outcome::Done { verified, summary } => {
             (if *verified { "done (verified)" } else { "done (not verified)" }.to_owned(), words::head(summary.head()))
         }

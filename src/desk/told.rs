@@ -115,7 +115,7 @@ impl Record {
         };
         let found = |(work, of): (&Work, &OfWork)| match (work, &of.found) {
             (Work::Step(step), Some(payload)) if finds(step) => Some((step.clone(), payload.clone())),
-            (Work::Step(_) | Work::Planning | Work::Acceptance | Work::Review, _) => None,
+            (Work::Step(_) | Work::Planning | Work::Baseline | Work::Acceptance | Work::Review, _) => None,
         };
         Told { reports: failed(task).filter_map(report).collect(), found: self.0.iter().filter_map(found).collect() }
     }

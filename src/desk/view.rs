@@ -199,6 +199,9 @@ pub struct StatusView {
     pub failures: Vec<FailureView>,
     /// The last judgement of each check.
     pub checks: Vec<CheckView>,
+    /// Checks that fail whatever is changed, each with what fails.
+    #[serde(default)]
+    pub already: Vec<String>,
     /// Some process carries the task on; where none does, `resume` goes on.
     pub carried: bool,
     /// Some work is under way and would be cut short if its process ended now.
@@ -282,7 +285,7 @@ pub struct CheckView {
     pub passed: bool,
     /// `passed`, or why not.
     pub verdict: String,
-    /// How well a command was isolated.
+    /// How well a command was isolated, and what the verdict rests on of the runs before any change.
     pub remark: Option<String>,
 }
 

@@ -247,12 +247,14 @@ impl fmt::Display for WorkspacePath {
     }
 }
 
-/// What in a task an effect belongs to. A step of the plan, or one of the task's own three stretches of work.
+/// What in a task an effect belongs to. A step of the plan, or one of the task's own four stretches of work.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
     /// Making or revising the plan: step 0.
     Planning,
+    /// The checks of an approved plan, before any change.
+    Baseline,
     /// A step of the approved plan.
     Step(StepId),
     /// The acceptance checks of the whole task.
@@ -265,6 +267,7 @@ impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Work::Planning => f.write_str("planning"),
+            Work::Baseline => f.write_str("baseline"),
             Work::Step(id) => id.fmt(f),
             Work::Acceptance => f.write_str("acceptance"),
             Work::Review => f.write_str("review"),

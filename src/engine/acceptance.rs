@@ -63,7 +63,12 @@ pub(super) async fn advance(owner: &mut Owner, id: &TaskId) -> Result<bool, Stor
                 return Ok(false);
             }
             let ending = ending(owner, id);
-            owner.append(id, vec![Event::Closed { ending }], Durability::Disk).await?;
+            owner.end_work(id, |work| *work == Work::Baseline);
+            let left = task.in_flight().filter(|effect| effect.id.work == Work::Baseline);
+            let cancelled =
+                left.map(|effect| Event::Settled { effect: effect.id.clone(), result: Settlement::Cancelled });
+            let events = cancelled.chain([Event::Closed { ending }]).collect();
+            owner.append(id, events, Durability::Disk).await?;
             Ok(true)
         }
     }

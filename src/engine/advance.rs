@@ -16,7 +16,7 @@ impl Owner {
     /// Starts whatever can start, as far as this process carries the task on.
     pub(super) async fn advance(&mut self, id: &TaskId) {
         // Each round starts at most one piece of work and looks again, because starting appends; the number of rounds
-        // is bounded by the steps of a plan and the task's own three stretches of work.
+        // is bounded by the steps of a plan and the task's own four stretches of work.
         for _ in 0..1_000 {
             match self.advance_once(id).await {
                 Ok(true) => {}
@@ -49,6 +49,10 @@ impl Owner {
             Some(Drive::Shown | Drive::Planned) | None => return Ok(false),
         }
         if recover::probe(self, id) {
+            return Ok(true);
+        }
+        // Ahead of the steps, so that a check which fails knows what to wait for.
+        if self.start_baseline(id).await? {
             return Ok(true);
         }
         if let Some(work) = self.interrupted(id) {

@@ -101,7 +101,7 @@ impl Owner {
             .filter(|run| !new.iter().any(|(step, digest)| step == &run.id && digest == &run.definition))
             .map(|run| Work::Step(run.id.clone()))
             .collect();
-        self.end_work(id, |work| changed.contains(work) || *work == Work::Acceptance);
+        self.end_work(id, |work| changed.contains(work) || matches!(work, Work::Baseline | Work::Acceptance));
     }
 }
 

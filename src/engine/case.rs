@@ -2,6 +2,7 @@
 //!
 //! Invariant: `task` is the fold of `journal`; everything else here can be read or derived again. Absent: deciding.
 
+use super::baseline::Baselines;
 use super::refresh::{Looked, Stale};
 use super::world::World;
 use crate::desk::{Page, Record, ReviewHunk};
@@ -79,6 +80,8 @@ pub struct Case {
     pub looked: BTreeMap<WorkspacePath, Looked>,
     /// What must be looked at again.
     pub stale: Stale,
+    /// What the work on the baseline has found, while it is under way.
+    pub baselines: Option<watch::Receiver<Baselines>>,
     /// One check at a time, in the order of asking (the lane).
     pub lane: Arc<tokio::sync::Mutex<()>>,
     /// The merged change set of the moment, for work under way.
@@ -146,6 +149,7 @@ impl Case {
             proposed: BTreeSet::new(),
             looked: BTreeMap::new(),
             stale: Stale::all(),
+            baselines: None,
             lane: Arc::default(),
             merged: watch::Sender::new(Arc::default()),
             words: watch::Sender::new(Arc::default()),
@@ -272,6 +276,7 @@ impl Case {
             proposals: self.proposals.clone(),
             names: names.collect(),
             rejected: rejected.map(|(hunk, _)| hunk.clone()).collect(),
+            kept: self.task.decisions.values().any(|decided| decided.decision == Decision::Accept),
         }
     }
 
@@ -381,6 +386,8 @@ pub struct Merged {
     pub names: BTreeMap<StepId, ContentHash>,
     /// Left out of every view.
     pub rejected: BTreeSet<HunkId>,
+    /// Some of it was put into the user's text, or is on its way there.
+    pub kept: bool,
 }
 
 impl Merged {

@@ -6,18 +6,18 @@
 use super::case::Merged;
 use super::overlay::{Laid, overlay};
 use super::steps::Setting;
+use super::weighing::{Traced, Weighing, trace};
 use super::work::{Came, EffectFault, Halt, Run};
 use super::world::World;
 use crate::domain::agent::cut::one_line;
-use crate::domain::change::{Entry, FileChange};
+use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{Check, Command};
 use crate::domain::policy::cost::cost;
 use crate::domain::policy::paths;
 use crate::domain::task::event::{Cause, Event, Intent, Outcome, Payload, Verdict};
 use crate::domain::task::facts::{Ended, RunOutcome, Rung};
-use crate::domain::verify::blame::{self, Suspect};
-use crate::domain::verify::{self, Evidence, FileErrors, Standing, problems};
+use crate::domain::verify::{self, Evidence, FileErrors, Standing};
 use crate::ports::{Deltas, ReadRefusal, RunOrder, Source, Stage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -64,6 +64,7 @@ pub(super) async fn judge_all(run: &mut Run, checks: &[Check], setting: &Setting
             evidence,
             view: one.view,
             rung: one.rung,
+            remark: one.remark,
         })
         .await?;
         match one.verdict {
@@ -106,6 +107,7 @@ struct One {
     evidence: String,
     view: ContentHash,
     rung: Option<Rung>,
+    remark: Option<String>,
     ended: Option<Ended>,
     cause: Cause,
 }
@@ -113,18 +115,27 @@ struct One {
 async fn command_check(run: &mut Run, check: &Check, command: &Command, setting: &Setting) -> Result<One, Halt> {
     let unseen = || ContentHash::of("nothing was seen");
     match run_in_view(run, command, setting, Aim::Verdict).await? {
-        Ran::Back(outcome, hunks) => Ok(One {
-            verdict: verify::judge(check, Evidence::Ran(&outcome)),
-            evidence: match (&outcome.ended, hunks.as_str()) {
+        Ran::Back(Traced { outcome, hunks, weighed }) => {
+            let alone = || Weighing { verdict: verify::judge(check, Evidence::Ran(&outcome)), remark: None };
+            let Weighing { verdict, remark } = weighed.unwrap_or_else(alone);
+            let mut evidence = match (&outcome.ended, hunks.as_str()) {
                 (Ended::Exit(0), _) => String::new(),
                 (_, "") => verify::digest_for_agent(&outcome),
                 (_, hunks) => format!("By hunk: {hunks}\n{}", verify::digest_for_agent(&outcome)),
-            },
-            view: outcome.view.clone(),
-            rung: Some(outcome.rung),
-            ended: Some(outcome.ended),
-            cause: Cause::Check,
-        }),
+            };
+            if let Some(remark) = &remark {
+                evidence = format!("The check {remark}.\n{evidence}");
+            }
+            Ok(One {
+                verdict,
+                evidence,
+                view: outcome.view.clone(),
+                rung: Some(outcome.rung),
+                remark,
+                ended: Some(outcome.ended),
+                cause: Cause::Check,
+            })
+        }
         Ran::Refused(comment) => {
             let why = if comment.is_empty() {
                 "it was not allowed to run".to_owned()
@@ -136,6 +147,7 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
                 evidence: String::new(),
                 view: unseen(),
                 rung: None,
+                remark: None,
                 ended: None,
                 cause: Cause::Check,
             })
@@ -145,6 +157,7 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
             evidence: String::new(),
             view: unseen(),
             rung: Some(run.world.arena.rung()),
+            remark: None,
             ended: None,
             cause: unfit_or_check(fault.cause),
         }),
@@ -153,8 +166,8 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
 
 /// How a command in a view came out.
 pub(super) enum Ran {
-    /// It ran. The text says which hunks its problems come from, where it was to judge.
-    Back(RunOutcome, String),
+    /// It ran.
+    Back(Traced),
     /// A person said no, with this comment.
     Refused(String),
     /// It could not run.
@@ -182,17 +195,18 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
     }
     let timeout = match &run.work {
         Work::Step(step) => time_limit(setting.plan.timeout(step, run.world.limits.command), run.attempt),
-        Work::Planning | Work::Acceptance | Work::Review => run.world.limits.command,
+        Work::Planning | Work::Baseline | Work::Acceptance | Work::Review => run.world.limits.command,
     };
     let (world, merged, lane) = (run.world.clone(), setting.merged.clone(), setting.lane.clone());
-    let (task, trace, wanted) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
+    let (task, traces, wanted) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
+    let baselines = setting.baselines.clone();
     let deltas = deltas(run, &run.work.to_string());
     let judged = judged_step(&run.work);
     let root = run.task.binding.root.to_string_lossy().into_owned();
     let intent = Intent::Command { command: command.clone(), repeatable: true };
     let came: Came<Traced> = run
         .effect(intent, request, 0, |effect| async move {
-            let _turn = lane.lock().await;
+            let turn = lane.lock().await;
             let now = merged.borrow().clone();
             let laid = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
             let unfit = laid.unfit(judged.as_ref());
@@ -203,48 +217,26 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
                 Aim::Tool(top) => over.extend(top),
             }
             let stage = Stage::View(over.into_iter().collect());
-            let dir = wanted.dir.clone().unwrap_or_default();
-            let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
+            let command = wanted.clone();
+            let order = RunOrder { task, effect, command, stage, timeout, key: None, trace: traces };
             let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
-            let seen = (root.as_str(), dir.as_str());
-            let hunks = if judges { traced(&world, &now, seen, &outcome).await } else { String::new() };
             // What a check writes is always dropped (F1).
-            Ok((Traced { outcome: RunOutcome { wrote: Vec::new(), ..outcome }, hunks }, None))
+            let outcome = RunOutcome { wrote: Vec::new(), ..outcome };
+            // Its baseline may wait for its turn.
+            drop(turn);
+            let traced = if judges {
+                trace(&world, &now, &wanted, &root, outcome, baselines).await
+            } else {
+                Traced::plain(outcome)
+            };
+            Ok((traced, None))
         })
         .await?;
     Ok(match came {
-        Came::Back(Traced { outcome, hunks }) => Ran::Back(outcome, hunks),
+        Came::Back(traced) => Ran::Back(traced),
         Came::Failed(fault) => Ran::Fault(fault),
         Came::Happened(by) => Ran::Refused(by),
     })
-}
-
-/// An outcome with the hunks that its problems come from. It is recorded with it: when the attempt is gone through again,
-/// the change set may be another.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Traced {
-    #[serde(flatten)]
-    outcome: RunOutcome,
-    #[serde(default)]
-    hunks: String,
-}
-
-/// Which hunks the errors in an output come from, as far as the texts tell. Absolute paths are read where the command
-/// saw the workspace at its own root; those of a copy are nobody's.
-async fn traced(world: &World, merged: &Merged, (root, dir): (&str, &str), outcome: &RunOutcome) -> String {
-    let changes = merged.changes();
-    if outcome.ended == Ended::Exit(0) || changes.is_empty() {
-        return String::new();
-    }
-    let mut files: BTreeSet<WorkspacePath> = world.workspace.list().await.into_iter().map(|file| file.path).collect();
-    files.extend(changes.keys().cloned());
-    let found = problems::read(&outcome.output, problems::Ground { root, dir, files: &files });
-    let outline = |change: &FileChange| {
-        world.syntax.outline(&Source { path: change.path.clone(), text: Arc::from(change.after.text()) })
-    };
-    let outlines: Vec<_> = changes.values().map(outline).collect();
-    let suspects = changes.values().zip(&outlines).map(|(file, symbols)| Suspect { file, symbols: Some(symbols) });
-    blame::laid(&found, &suspects.collect::<Vec<_>>())
 }
 
 /// What a look at the files gave, for the journal.
@@ -277,14 +269,22 @@ async fn look(run: &mut Run, check: &Check, setting: &Setting) -> Result<One, Ha
         }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
-    Ok(One { verdict: look.verdict, evidence: String::new(), view: look.view, rung: None, ended: None, cause })
+    Ok(One {
+        verdict: look.verdict,
+        evidence: String::new(),
+        view: look.view,
+        rung: None,
+        remark: None,
+        ended: None,
+        cause,
+    })
 }
 
 /// The step whose work is judged; none where the whole change set is.
 fn judged_step(work: &Work) -> Option<StepId> {
     match work {
         Work::Step(step) => Some(step.clone()),
-        Work::Planning | Work::Acceptance | Work::Review => None,
+        Work::Planning | Work::Baseline | Work::Acceptance | Work::Review => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod acceptance;
 mod actions;
 mod advance;
 mod approval;
+mod baseline;
 mod buffered;
 mod carry;
 mod case;
@@ -39,6 +40,7 @@ mod spawn;
 mod start;
 mod steps;
 pub mod tools;
+mod weighing;
 mod work;
 mod world;
 

@@ -7,6 +7,7 @@ use super::world::World;
 use crate::desk::{Desk, Dossier, Page, Surroundings, page};
 use crate::domain::ids::*;
 use crate::domain::task::event::*;
+use crate::domain::task::facts;
 use crate::domain::task::schedule::{self, Readiness};
 use crate::domain::task::standing::standing;
 use crate::domain::task::state::*;
@@ -138,8 +139,8 @@ pub(super) fn line(event: &Event) -> Option<String> {
         Event::Proposed { step, hunks, paths, .. } => {
             format!("{step}: {} in {}", counted(*hunks, "hunk"), counted(paths.len(), "file"))
         }
-        Event::Judged { work, check, verdict, rung, .. } => {
-            let how = rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
+        Event::Judged { work, check, verdict, rung, remark, .. } => {
+            let how = facts::beside(*rung, remark.as_deref()).map(|how| format!(" ({how})")).unwrap_or_default();
             let check = super::checks::name(check);
             match verdict {
                 Verdict::Passed => format!("{work}: {check} passes{how}"),
@@ -147,6 +148,10 @@ pub(super) fn line(event: &Event) -> Option<String> {
                 Verdict::NotJudged { why } => format!("{work}: {check} not judged{how}: {why}"),
             }
         }
+        Event::BaselineRun { check, found, .. } => {
+            format!("{} {}", super::checks::name(check), found.as_deref().unwrap_or("does not fail before any change"))
+        }
+        Event::Ended { work: Work::Baseline, outcome: Outcome::Done { .. }, .. } => return None,
         Event::Repairing { step, round } => format!("{step}: repair round {round}"),
         Event::Ended { work, outcome, .. } => match outcome {
             Outcome::Done { verified: true, .. } => format!("{work}: done (verified)"),

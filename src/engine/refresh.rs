@@ -14,6 +14,7 @@ use crate::desk::ReviewHunk;
 use crate::domain::change::{Decision, FileChange, Hunk, HunkKind, HunkState, settle};
 use crate::domain::ids::*;
 use crate::domain::task::event::Verdict;
+use crate::domain::task::facts;
 use crate::domain::task::state::{Decided, Task};
 use crate::ports::{Clock, DocumentEvent, Documents};
 use std::collections::{BTreeMap, BTreeSet};
@@ -436,7 +437,8 @@ fn verdict(task: &Task, step: &StepId) -> String {
     let own = task.judgements.iter().filter(|judgement| judgement.work == Work::Step(step.clone()));
     let all: Vec<String> = own
         .map(|judgement| {
-            let how = judgement.rung.map(|rung| format!(" ({})", rung.remark())).unwrap_or_default();
+            let how = facts::beside(judgement.rung, judgement.remark.as_deref());
+            let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
             let check = super::checks::name(&judgement.check);
             match &judgement.verdict {
                 Verdict::Passed => format!("{check} passes{how}"),

@@ -3,11 +3,12 @@
 //! Invariant: each piece of work has one ticket, and comes back as one input, also after a panic (invariant 9); of work
 //! that was ended nothing comes back. Absent: the work itself.
 
+use super::baseline::Baselines;
 use super::case::Live;
 use super::input::{Input, Ticket};
 use super::owner::Owner;
 use super::work::{Halt, Run};
-use super::{acceptance, carry, planning, review, steps};
+use super::{acceptance, baseline, carry, planning, review, steps};
 use crate::domain::ids::*;
 use crate::domain::task::action::RefusalKind;
 use crate::domain::task::decide::refuse;
@@ -29,6 +30,11 @@ impl Owner {
         let run = Run::new(self.world.clone(), case, ticket.clone(), self.inbox.clone());
         let doing: std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send>> = match &work {
             Work::Planning => Box::pin(planning::run(run, case.page.clone())),
+            Work::Baseline => {
+                let known = Baselines::to_come(case, self.world.arena.rung());
+                case.baselines = Some(known.subscribe());
+                Box::pin(baseline::run(run, acceptance::Setting::of(case), known))
+            }
             Work::Acceptance => Box::pin(acceptance::run(run, acceptance::Setting::of(case))),
             Work::Step(step) => Box::pin(steps::run(run, step.clone(), steps::Setting::of_step(case, step))),
             Work::Review => return,

@@ -246,7 +246,7 @@ impl Run {
         let mine = |said: &Said| match (&said.step, &self.work) {
             (None, _) => said.seq > approved,
             (Some(step), Work::Step(id)) => step == id,
-            (Some(_), Work::Planning | Work::Acceptance | Work::Review) => false,
+            (Some(_), Work::Planning | Work::Baseline | Work::Acceptance | Work::Review) => false,
         };
         let words = self.words.borrow().clone();
         let new: Vec<&Said> =
@@ -318,6 +318,7 @@ fn facts_of(journal: &Journal, work: &Work) -> VecDeque<Event> {
                 facts.push_back(recorded.event.clone());
             }
             Event::Judged { work: judged, .. } if judged == work => facts.push_back(recorded.event.clone()),
+            Event::BaselineRun { .. } if *work == Work::Baseline => facts.push_back(recorded.event.clone()),
             _ => {}
         }
     }

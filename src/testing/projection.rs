@@ -65,8 +65,14 @@ impl Fold {
                 format!("proposed {generation}: {hunks} hunks, {lines} lines, {}", proposal.short()),
             ),
             Event::Withdrawn { step, reason } => self.say(Work::Step(step.clone()), format!("withdrawn: {reason}")),
-            Event::Judged { work, check, verdict, evidence, view, rung } => self
-                .say(work, format!("judged {check:?}: {verdict:?} on {} {rung:?} {:?}", view.short(), text(evidence))),
+            Event::Judged { work, check, verdict, evidence, view, rung, remark } => {
+                let remark = remark.as_ref().map(|remark| format!(" ({remark})")).unwrap_or_default();
+                let on = format!("{} {rung:?} {:?}", view.short(), text(evidence));
+                self.say(work, format!("judged {check:?}: {verdict:?} on {on}{remark}"));
+            }
+            Event::BaselineRun { check, found, view, .. } => {
+                self.say(Work::Baseline, format!("before any change {check:?}: {found:?} on {}", view.short()));
+            }
             Event::Repairing { step, round } => self.say(Work::Step(step.clone()), format!("repair round {round}")),
             Event::Ended { work, outcome, .. } => {
                 let outcome = match outcome {

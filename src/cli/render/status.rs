@@ -48,6 +48,9 @@ pub fn status(paper: &mut Paper, view: &StatusView) {
     for effect in &view.in_flight {
         paper.field("now", Tone::Plain, effect);
     }
+    for already in &view.already {
+        paper.field("baseline", Tone::Warn, already);
+    }
     for check in &view.checks {
         let remark = check.remark.as_ref().map(|remark| format!(" ({remark})")).unwrap_or_default();
         let tone = if check.passed { Tone::Good } else { Tone::Bad };

@@ -81,7 +81,7 @@ fn shows_the_same(one: &Task, other: &Task) -> bool {
     (id, goal, approval, document, course) == (&other.id, &other.goal, &other.approval, &other.document, &other.course)
         && revisions.len() == other.revisions.len()
         && (planning, steps, acceptance) == (&other.planning, &other.steps, &other.acceptance)
-        && (gates, &one.judgements) == (&other.gates, &other.judgements)
+        && (gates, &one.judgements, &one.baselines) == (&other.gates, &other.judgements, &other.baselines)
         && under_way(one) == under_way(other)
 }
 
@@ -254,8 +254,9 @@ fn work(page: &mut String, status: &StatusView) {
         page.push_str("\n## Now\n\n");
         page.extend(status.in_flight.iter().map(|now| format!("- {}\n", line(now))));
     }
-    if !status.checks.is_empty() {
+    if !status.checks.is_empty() || !status.already.is_empty() {
         page.push_str("\n## Checks\n\n");
+        page.extend(status.already.iter().map(|already| format!("- {}\n", line(already))));
         page.extend(status.checks.iter().map(|check| {
             let how = check.remark.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
             let verdict = check.verdict.lines().next().unwrap_or_default();

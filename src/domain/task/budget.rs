@@ -42,10 +42,11 @@ pub fn exceeded(task: &Task, budget: &Budget, events: &[Event], now: Time) -> Op
     None
 }
 
-/// What a person decided on hunks is written, and what was kept is judged, whatever is used up: neither makes more work.
+/// What a person decided on hunks is written, and what was there before and what was kept is judged, whatever is used up:
+/// none of it makes more work.
 pub(super) fn is_bound(work: &Work) -> bool {
     match work {
         Work::Planning | Work::Step(_) => true,
-        Work::Acceptance | Work::Review => false,
+        Work::Baseline | Work::Acceptance | Work::Review => false,
     }
 }

@@ -191,6 +191,22 @@ pub enum Event {
         view: ContentHash,
         /// How well a command was isolated; absent for checks without a command.
         rung: Option<Rung>,
+        /// What a person must know of the verdict besides: what it rests on of the runs before any change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remark: Option<String>,
+    },
+    /// A check ran before any change (F1).
+    BaselineRun {
+        /// Which check.
+        check: Check,
+        /// What already fails, in words; absent where it passes or says nothing.
+        found: Option<String>,
+        /// The outcome as JSON, for whoever weighs a later run against it.
+        outcome: Payload,
+        /// The view it ran in: the user's text without the change set.
+        view: ContentHash,
+        /// How well it was isolated.
+        rung: Rung,
     },
     /// A failed check goes back to the agent.
     Repairing {
@@ -631,7 +647,7 @@ pub enum Ending {
 impl Event {
     /// The version of today's event bodies. Raised when a body changes its shape, together with an upcast in `from_json`,
     /// and when a variant is added: an older release then says that the journal is newer, and not that it is broken.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// The body for the journal.
     pub fn to_json(&self) -> serde_json::Result<String> {
@@ -644,8 +660,9 @@ impl Event {
     /// The body is of a newer version, or no event.
     pub fn from_json(version: u32, body: &str) -> Result<Event, String> {
         match version {
-            // 2 added the offers of plan revisions and changed no body.
-            1 | 2 => serde_json::from_str(body).map_err(|error| format!("this is no event: {error}")),
+            // 2 added the offers of plan revisions, 3 the runs before any change and the remark of a verdict; neither
+            // changed what a body of before says.
+            1..=3 => serde_json::from_str(body).map_err(|error| format!("this is no event: {error}")),
             newer => Err(format!("event version {newer} is newer than this planwright")),
         }
     }

@@ -29,6 +29,8 @@ pub fn begin(id: &TaskId, first: &Recorded) -> Option<Task> {
         course: Course::Going,
         planning: Progress::default(),
         steps: Vec::new(),
+        baseline: Progress::default(),
+        baselines: Vec::new(),
         acceptance: Progress::default(),
         effects: Vec::new(),
         outside: Vec::new(),
@@ -83,6 +85,8 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             approved(task, steps);
             task.document = Document::Same;
             task.acceptance.state = ProgressState::Idle;
+            task.baseline.state = ProgressState::Idle;
+            drop_effects(task, &Work::Baseline);
             task.approval = Some(Approval {
                 revision: revision.clone(),
                 digest: digest.clone(),
@@ -149,7 +153,7 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             task.acceptance.state = ProgressState::Idle;
         }
         Event::Withdrawn { step, .. } => task.proposals.retain(|standing| &standing.step != step),
-        Event::Judged { work, check, verdict, evidence: _, view, rung } => {
+        Event::Judged { work, check, verdict, evidence: _, view, rung, remark } => {
             task.judgements.retain(|known| !(&known.work == work && &known.check == check));
             task.judgements.push(Judgement {
                 work: work.clone(),
@@ -158,6 +162,17 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
                 verdict: verdict.clone(),
                 view: view.clone(),
                 rung: *rung,
+                remark: remark.clone(),
+            });
+        }
+        Event::BaselineRun { check, found, outcome, view, rung: _ } => {
+            task.baselines.retain(|known| &known.check != check);
+            task.baselines.push(BaselineRun {
+                check: check.clone(),
+                attempt: task.baseline.attempts,
+                found: found.clone(),
+                outcome: outcome.clone(),
+                view: view.clone(),
             });
         }
         Event::Repairing { step, round } => set(task, step, StepState::Repairing { round: *round }),
@@ -185,6 +200,7 @@ pub fn evolve(task: &mut Task, recorded: &Recorded) {
             }
             Work::Acceptance => task.acceptance.state = ProgressState::Idle,
             Work::Planning => task.planning.state = ProgressState::Idle,
+            Work::Baseline => task.baseline.state = ProgressState::Idle,
             Work::Review => {}
         },
         Event::Paused { actor, .. } => task.course = Course::Paused { by: actor.clone() },
@@ -287,6 +303,7 @@ fn began(task: &mut Task, work: &Work, attempt: u32, at: Time) {
     close_gates_of(task, work);
     match work {
         Work::Planning => task.planning = Progress { attempts: attempt, state: ProgressState::Running },
+        Work::Baseline => task.baseline = Progress { attempts: attempt, state: ProgressState::Running },
         Work::Acceptance => task.acceptance = Progress { attempts: attempt, state: ProgressState::Running },
         Work::Review => {}
         Work::Step(id) => {
@@ -348,6 +365,7 @@ fn gate_opened(task: &mut Task, id: &GateId, work: &Work, ask: &Ask, seq: u64, a
     });
     match work {
         Work::Planning => task.planning.state = ProgressState::AtGate(id.clone()),
+        Work::Baseline => task.baseline.state = ProgressState::AtGate(id.clone()),
         Work::Acceptance => task.acceptance.state = ProgressState::AtGate(id.clone()),
         Work::Review => {}
         Work::Step(step) => {
@@ -370,6 +388,7 @@ fn under_way_again(task: &mut Task, work: &Work, at: Time) {
     let next = task.gates.iter().find(|gate| &gate.work == work && gate.decided.is_none()).map(|gate| gate.id.clone());
     match (work, next) {
         (Work::Planning, next) => task.planning.state = next.map_or(ProgressState::Running, ProgressState::AtGate),
+        (Work::Baseline, next) => task.baseline.state = next.map_or(ProgressState::Running, ProgressState::AtGate),
         (Work::Acceptance, next) => task.acceptance.state = next.map_or(ProgressState::Running, ProgressState::AtGate),
         (Work::Review, _) => {}
         (Work::Step(step), None) => set(task, step, StepState::Running { since: at }),
@@ -382,6 +401,7 @@ fn ended(task: &mut Task, work: &Work, attempt: u32, outcome: &Outcome, at: Time
     close_gates_of(task, work);
     match work {
         Work::Planning => task.planning = Progress { attempts: attempt, state: progress(outcome) },
+        Work::Baseline => task.baseline = Progress { attempts: attempt, state: progress(outcome) },
         Work::Acceptance => task.acceptance = Progress { attempts: attempt, state: progress(outcome) },
         Work::Review => {}
         Work::Step(id) => {

@@ -54,6 +54,12 @@ impl Rung {
     }
 }
 
+/// What stands beside a verdict: how well it was isolated, and what else a person must know of it.
+pub fn beside(rung: Option<Rung>, remark: Option<&str>) -> Option<String> {
+    let said: Vec<&str> = rung.map(Rung::remark).into_iter().chain(remark).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
 /// How a command ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

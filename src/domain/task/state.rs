@@ -6,7 +6,7 @@
 
 use super::action::{Actor, GateAnswer, Goal};
 use super::budget::is_bound;
-use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, PlanFrom, Settlement, Verdict};
+use super::event::{Ask, Author, Baseline, Cause, Ending, HandSet, Intent, Payload, PlanFrom, Settlement, Verdict};
 use super::facts::{Binding, Rung};
 use crate::domain::change::Decision;
 use crate::domain::ids::*;
@@ -47,6 +47,12 @@ pub struct Task {
     pub planning: Progress,
     /// The steps of the approval in document order.
     pub steps: Vec<StepRun>,
+    /// The checks before any change.
+    #[serde(default)]
+    pub baseline: Progress,
+    /// What they gave: the last run of each check.
+    #[serde(default)]
+    pub baselines: Vec<BaselineRun>,
     /// The acceptance checks.
     pub acceptance: Progress,
     /// Effects of attempts that have not ended, in the order of their intents.
@@ -454,6 +460,24 @@ pub struct Judgement {
     pub view: ContentHash,
     /// How well a command was isolated.
     pub rung: Option<Rung>,
+    /// What the verdict rests on of the runs before any change.
+    #[serde(default)]
+    pub remark: Option<String>,
+}
+
+/// The last run of a check before any change.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BaselineRun {
+    /// Which check.
+    pub check: Check,
+    /// Which attempt at the baseline ran it.
+    pub attempt: u32,
+    /// What already fails, in words.
+    pub found: Option<String>,
+    /// The outcome as JSON.
+    pub outcome: Payload,
+    /// The view it ran in.
+    pub view: ContentHash,
 }
 
 /// Words of the person on the way.
@@ -565,6 +589,7 @@ impl Task {
     pub fn attempt(&self, work: &Work) -> u32 {
         match work {
             Work::Planning => self.planning.attempts,
+            Work::Baseline => self.baseline.attempts,
             Work::Acceptance => self.acceptance.attempts,
             Work::Step(id) => self.step(id).map_or(0, |step| step.attempts),
             Work::Review => 1,

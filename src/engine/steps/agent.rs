@@ -22,6 +22,7 @@ use crate::domain::verify;
 use crate::engine::checks::{self, Aim, Ran};
 use crate::engine::overlay::{Laid, overlay};
 use crate::engine::tools::{Bench, Changed};
+use crate::engine::weighing::Traced;
 use crate::engine::work::{Came, EffectFault, Halt, Run};
 use crate::ports::Deltas;
 use serde::{Deserialize, Serialize};
@@ -372,10 +373,10 @@ async fn file_tool(run: &mut Run, stand: &mut Stand, order: &ToolOrder) -> Resul
 
 async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: &Command) -> Result<ToolResult, Halt> {
     Ok(match checks::run_in_view(run, command, setting, Aim::Tool(stand.bench.overlay())).await? {
-        Ran::Back(outcome, _) if outcome.ended == Ended::Exit(0) => {
+        Ran::Back(Traced { outcome, .. }) if outcome.ended == Ended::Exit(0) => {
             ToolResult::text(verify::digest_for_agent(&outcome))
         }
-        Ran::Back(outcome, _) => ToolResult::Err(ToolError {
+        Ran::Back(Traced { outcome, .. }) => ToolResult::Err(ToolError {
             what: verify::digest_for_agent(&outcome),
             retry: true,
             instead: "mend what it names, then run it again".to_owned(),

@@ -15,6 +15,7 @@ pub(super) use agent::ask_model;
 pub(super) use command::arena_fault;
 pub(super) use hold::item;
 
+use super::baseline::Baselines;
 use super::case::{Case, Merged};
 use super::work::{Halt, Run};
 use crate::domain::ids::StepId;
@@ -31,6 +32,8 @@ pub(super) struct Setting {
     pub merged: watch::Receiver<Arc<Merged>>,
     /// Tokens that the task has used, as they grow.
     pub tokens: watch::Receiver<u64>,
+    /// What the checks say of the text before any change.
+    pub baselines: watch::Receiver<Baselines>,
     /// One check at a time.
     pub lane: Arc<Mutex<()>>,
     /// What the steps done so far say of themselves.
@@ -46,6 +49,7 @@ impl Setting {
         Some(Setting {
             merged: case.merged.subscribe(),
             tokens: case.tokens.subscribe(),
+            baselines: Baselines::of(case),
             lane: case.lane.clone(),
             finished: findings::finished(&case.journal, &plan),
             learnt: None,

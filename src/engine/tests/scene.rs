@@ -120,6 +120,27 @@ At once.
 - effect: repeatable
 ";
 
+/// Checks that nobody is asked for where commands are isolated; one of them fails before any change.
+pub(super) const CAGED: &str = "# Make the table
+
+And count it.
+
+## Contract
+
+- scope: `src/**`
+- accept: `cargo test`
+
+## Steps
+
+### made: Make the table
+
+- run: `tools/make`
+- write: `src/made.rs`
+- effect: repeatable
+- check: `cargo test`
+- check: `cargo check`
+";
+
 /// What a planner answers when the task comes without a plan: first one that does not compile.
 fn planner(after: &str) -> Turn {
     let rename = json!({
@@ -204,6 +225,11 @@ impl Scene {
         for command in ["tools/tally", "tools/post", "tools/verify", "tools/accept"] {
             arena.answers(command, Answer::exit(0, "counted\n"));
         }
+        if document == Some(CAGED) {
+            arena.isolates();
+        }
+        arena.answers("cargo check", Answer::exit(0, "fine\n"));
+        arena.answers("cargo test", Answer::exit(101, "test old ... FAILED\nerror: 1 target failed:\n"));
         arena.answers("tools/tell --all", Answer::exit(0, "told\n"));
         let told = arena.clone();
         arena.on("tools/tell --was-sent", move |_, _| {

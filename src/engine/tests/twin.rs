@@ -1,7 +1,7 @@
 //! The in-memory twin of a kill: the store stops at every position of a journal, with the effect that was in flight
 //! done and not done; the next life goes on to the end, and all is as if nothing had happened.
 
-use super::scene::{End, PARALLEL, PLAN, Scene};
+use super::scene::{CAGED, End, PARALLEL, PLAN, Scene};
 use crate::domain::ids::EffectId;
 use crate::domain::task::event::{Event, Intent};
 use crate::domain::task::evolve;
@@ -16,8 +16,17 @@ struct Undisturbed {
     runs: Vec<(String, usize)>,
 }
 
-const COMMANDS: [&str; 7] =
-    ["tools/check", "tools/make", "tools/tally", "tools/tell --all", "tools/post", "tools/verify", "tools/accept"];
+const COMMANDS: [&str; 9] = [
+    "tools/check",
+    "tools/make",
+    "tools/tally",
+    "tools/tell --all",
+    "tools/post",
+    "tools/verify",
+    "tools/accept",
+    "cargo check",
+    "cargo test",
+];
 
 fn runs(scene: &Scene) -> Vec<(String, usize)> {
     COMMANDS.iter().map(|command| ((*command).to_owned(), scene.arena.runs(command))).collect()
@@ -208,6 +217,12 @@ fn a_kill_at_every_position_of_the_journal_changes_nothing() {
 fn a_kill_while_a_plan_is_made_changes_nothing() {
     let deaths = everywhere(None, &[None]);
     assert!(deaths > 30, "{deaths} deaths");
+}
+
+#[test]
+fn a_kill_while_checks_run_before_any_change_changes_nothing() {
+    let deaths = everywhere(Some(CAGED), &[None, Some(1), Some(2)]);
+    assert!(deaths > 60, "{deaths} deaths");
 }
 
 #[test]

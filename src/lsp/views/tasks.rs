@@ -144,7 +144,7 @@ pub fn gates_in_plan(
             .iter()
             .find(|step| step.step == *id)
             .map(|step| Range { start: at(step.heading.start), end: at(heading_end(&text, step.heading.clone())) }),
-        Some(Work::Planning | Work::Acceptance | Work::Review) | None => None,
+        Some(Work::Planning | Work::Baseline | Work::Acceptance | Work::Review) | None => None,
     };
     status.gates.iter().map(|gate| of_gate(gate, place(gate).unwrap_or_default())).collect()
 }
