@@ -115,11 +115,16 @@ impl Owner {
             let message = "git is in the middle of changing files; what stands there now is nobody's wish";
             return Err(refuse(RefusalKind::WrongState, message, "decide again in a moment"));
         }
+        let stale = self.cases.get(id).map(|case| meant(case, &wish)).unwrap_or_default();
         if let Some(case) = self.cases.get_mut(id) {
-            let stale = meant(case, &wish);
-            case.stale.add(stale);
+            case.stale.add(stale.clone());
         }
         self.refresh_hunks(id).await;
+        // What is lost reads as touched, also where it was accepted.
+        if let Some(path) = self.searched_of(id, &stale) {
+            let message = format!("lost hunks are being looked for in {path}");
+            return Err(refuse(RefusalKind::WrongState, message, "decide again in a moment"));
+        }
         let Some(case) = self.cases.get(id) else { return Err(super::actions::missing(id)) };
         if case.task.is_over() {
             let next = format!("planwright review {id} --all");

@@ -62,6 +62,29 @@ async fn a_save_during_a_search_counts_when_it_has_ended() {
     hands.until(|seen| matches!(seen.state, TaskState::Done { .. })).await;
 }
 
+/// Every hunk of a document that is searched reads as touched, also one that is accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_decided_while_lost_hunks_are_looked_for() {
+    let (hands, begun, end) = Hands::searched(&LIST.replace("one", "1")).await;
+    heard(begun).await;
+    hands.until(|seen| hunks(seen) == [("one→1".to_owned(), HunkState::Touched)]).await;
+    let (task, hunk) = (Which::TheOnlyOne, hands.seen().hunks[0].id.clone());
+    let target = Target::Hunks(vec![hunk.clone()]);
+    let undo = Action::Undo { task: task.clone(), target: target.clone() };
+    let reject = Action::Reject { task: task.clone(), target, reason: None };
+    let mine = Action::Resolve { task: task.clone(), hunk: Some(hunk), side: Side::Mine, shown: None };
+    let every = Action::Reject { task, target: Target::All, reason: None };
+    for action in [undo.clone(), reject, mine, every] {
+        let refusal = hands.ask(action).await.unwrap_err();
+        assert_eq!(refusal.message, "lost hunks are being looked for in src/list.txt");
+    }
+    assert!(hands.seen().task.decisions.is_empty());
+    end.send(()).unwrap();
+    hands.until(|seen| hunks(seen) == [("one→1".to_owned(), HunkState::Accepted)]).await;
+    hands.act(undo).await;
+    assert_eq!(hands.documents.text(&at()).as_deref(), Some(LIST));
+}
+
 #[tokio::test]
 async fn a_probe_holds_nobody_up() {
     let tell = "- run: `tools/tell`\n- effect: outside\n- probe: `tools/was-sent`\n";
