@@ -137,9 +137,10 @@ impl Owner {
         }
     }
 
-    /// A remark that whoever started this process is told at once.
-    pub(super) fn announce(&mut self, said: String) {
+    /// A remark that whoever started this process is told at once, and whoever watches when it started long ago.
+    pub(super) fn announce(&mut self, task: &TaskId, said: String) {
         tracing::warn!(said, "a write that was cut short is at its end");
+        self.line(task, said.clone());
         self.remarks.push(said.clone());
         self.urgent.push(said);
     }

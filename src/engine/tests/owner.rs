@@ -85,6 +85,28 @@ async fn nothing_is_decided_while_lost_hunks_are_looked_for() {
     assert_eq!(hands.documents.text(&at()).as_deref(), Some(LIST));
 }
 
+/// A store that fails between a write and its result has the task stand still; whoever acts when it serves again has
+/// the write looked at, in a process that started long ago.
+#[tokio::test]
+async fn what_a_late_mending_finds_is_told_to_those_who_watch() {
+    let mut heard = 0;
+    for events in 1..6 {
+        let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+        hands.replaces("raise", "one", "1", None);
+        hands.run(None, reviewable).await;
+        hands.store.stop_after(hands.store.event_count() + events);
+        let accepted = hands.ask(Action::Accept { task: Which::TheOnlyOne, target: Target::All }).await;
+        hands.store.stop_after(u64::MAX);
+        let mut updates = hands.updates();
+        hands.workspace.says_at_mending("a text is kept");
+        let _refused_where_it_is_over = hands.ask(Action::Pause { task: Which::TheOnlyOne }).await;
+        let told = std::iter::from_fn(|| updates.try_recv().ok()).filter(|told| told.line == "a text is kept").count();
+        assert!(told == 0 || accepted.is_err(), "{events}: {accepted:?}");
+        heard += told;
+    }
+    assert!(heard > 0);
+}
+
 #[tokio::test]
 async fn a_probe_holds_nobody_up() {
     let tell = "- run: `tools/tell`\n- effect: outside\n- probe: `tools/was-sent`\n";
