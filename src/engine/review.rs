@@ -157,14 +157,14 @@ impl Owner {
                 Wish::Resolve(_, Side::Mine, _) => (Decision::Reject(None), false, false),
                 Wish::Resolve(_, Side::Theirs, _) => {
                     if hunk.state == HunkState::Touched {
-                        gives_way = Some(swaps.theirs(&self.world, step, change, hunk).await?);
+                        gives_way = Some(swaps.theirs((&self.world, id), step, change, hunk).await?);
                     }
                     (Decision::Accept, false, false)
                 }
             };
             let stays = decision == Decision::Accept;
             match &stood {
-                Some(stood) if !stays => swaps.back(&self.world, step, change, hunk, stood).await?,
+                Some(stood) if !stays => swaps.back((&self.world, id), step, change, hunk, stood).await?,
                 Some(_) | None => {}
             }
             let stood = match gives_way {
