@@ -215,6 +215,8 @@ impl Owner {
             self.refresh_hunks(&id).await;
         }
         self.watch_documents();
+        let goes_on = self.cases.values().any(|case| !case.task.is_over());
+        self.world.sound.want(self.world.documents.as_ref(), goes_on);
         let former = self.desk.borrow().clone();
         let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &former.desk);
         self.desk.send_replace(Published { serial: former.serial.saturating_add(1), desk: Arc::new(desk) });

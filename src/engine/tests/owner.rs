@@ -13,7 +13,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 impl Hands {
     /// Another task is opened.
-    async fn answers(&self) {
+    pub(super) async fn answers(&self) {
         let goal = Goal { words: "Another".to_owned(), place: None, references: Vec::new(), comment: None };
         let asked = self.ask(Action::Plan { goal, document: Some(plan(&[("lower", RAISE)])) });
         tokio::time::timeout(DEADLINE, asked).await.expect("an act is answered").unwrap();
