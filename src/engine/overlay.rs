@@ -6,14 +6,13 @@
 
 use super::buffered;
 use super::case::Merged;
-use super::sight;
 use super::world::World;
+use super::{sight, sound};
 use crate::domain::change::{Entry, HunkState, accept};
 use crate::domain::ids::*;
 use crate::domain::policy::paths;
-use crate::ports::{ReadRefusal, Source};
+use crate::ports::ReadRefusal;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Entries that differ from what stands on disk, by path.
 pub type Overlay = BTreeMap<WorkspacePath, Entry>;
@@ -45,16 +44,16 @@ impl Laid {
     pub async fn judged(mut self, world: &World) -> Laid {
         let beside: Vec<WorkspacePath> = self.unsaved.keys().filter(|path| !self.own.contains(path)).cloned().collect();
         for path in beside {
-            let errors = |entry: &Entry| {
-                let text = Arc::from(entry.text());
-                world.syntax.errors(&Source { path: path.clone(), text }).len()
-            };
+            let Some(typed) = self.unsaved.get(&path) else { continue };
             let saved = world.disk.read(&path).await.unwrap_or(Entry::Absent);
-            if self.unsaved.get(&path).is_none_or(|entry| errors(entry) <= errors(&saved)) {
+            let allowed = sound::errors_saved(world, &path, &saved).await;
+            if sound::errors(world, &path, typed).await <= allowed {
                 continue;
             }
-            let sound = world.sound.at(&path).filter(|entry| errors(entry) <= errors(&saved));
-            let instead = sound.unwrap_or_else(|| saved.clone());
+            let instead = match world.sound.at(&path) {
+                Some(entry) if sound::errors(world, &path, &entry).await <= allowed => entry,
+                Some(_) | None => saved.clone(),
+            };
             if instead == Entry::Absent {
                 continue;
             }

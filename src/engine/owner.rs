@@ -137,9 +137,10 @@ impl Owner {
         }
     }
 
-    /// A remark that whoever started this process is told at once.
-    pub(super) fn announce(&mut self, said: String) {
+    /// A remark that whoever started this process is told at once, and whoever watches when it started long ago.
+    pub(super) fn announce(&mut self, task: &TaskId, said: String) {
         tracing::warn!(said, "a write that was cut short is at its end");
+        self.line(task, said.clone());
         self.remarks.push(said.clone());
         self.urgent.push(said);
     }
@@ -214,6 +215,8 @@ impl Owner {
             self.refresh_hunks(&id).await;
         }
         self.watch_documents();
+        let goes_on = self.cases.values().any(|case| !case.task.is_over());
+        self.world.sound.want(self.world.documents.as_ref(), goes_on);
         let former = self.desk.borrow().clone();
         let desk = publish::desk(&self.world, &self.remarks, &self.order, &self.cases, &former.desk);
         self.desk.send_replace(Published { serial: former.serial.saturating_add(1), desk: Arc::new(desk) });

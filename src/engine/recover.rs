@@ -48,7 +48,7 @@ pub(super) async fn recover(owner: &mut Owner, id: &TaskId) -> Result<(), StoreF
                     owner.world.workspace.read(path).await.map(|entry| entry.hash())
                 } else {
                     let mended = owner.world.disk.mend(path, before, after).await;
-                    mended.said.into_iter().for_each(|said| owner.announce(said));
+                    mended.said.into_iter().for_each(|said| owner.announce(id, said));
                     mended.found
                 };
                 let result = match settle_write(path, found, before, after) {

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a file is looked at again only when something was told of it, or of all; a keystroke in one of five
 //! hundred changed files costs one look. While git is in the middle of a checkout nobody looks: what stands then is
-//! nobody's wish. A search for lost hunks goes on beside the loop; while it does, nothing is begun or ended on the word
-//! of that file. Absent: how text and hunks are compared (`sight`).
+//! nobody's wish. A search for lost hunks goes on beside the loop; while it does, nothing is begun, ended or
+//! decided on the word of that file. Absent: how text and hunks are compared (`sight`).
 
 use super::case::{Case, Drive};
 use super::input::Input;
@@ -63,6 +63,10 @@ impl Stale {
         self.paths.extend(other.paths);
     }
 
+    fn concerns(&self, path: &WorkspacePath) -> bool {
+        self.all || self.paths.contains(path)
+    }
+
     fn is_fresh(&self) -> bool {
         !self.all && !self.words && self.paths.is_empty()
     }
@@ -95,6 +99,14 @@ impl Owner {
     fn is_searched(&self, id: &TaskId) -> bool {
         let Some(case) = self.cases.get(id).filter(|_| !self.searching.is_empty()) else { return false };
         case.changes.iter().any(|change| self.searching.contains_key(&change.path))
+    }
+
+    /// A document among these in which lost hunks are looked for, or are to be: the search begins when the loop hears of
+    /// the change.
+    pub(super) fn searched_of(&self, id: &TaskId, meant: &Stale) -> Option<WorkspacePath> {
+        let lost = |path: &&WorkspacePath| self.searching.contains_key(*path) || self.world.documents.owes(path);
+        let paths = self.cases.get(id)?.changes.iter().map(|change| &change.path);
+        paths.filter(|path| meant.concerns(path)).find(lost).cloned()
     }
 
     async fn derive_hunks(&mut self, id: &TaskId) -> bool {

@@ -115,11 +115,16 @@ impl Owner {
             let message = "git is in the middle of changing files; what stands there now is nobody's wish";
             return Err(refuse(RefusalKind::WrongState, message, "decide again in a moment"));
         }
+        let stale = self.cases.get(id).map(|case| meant(case, &wish)).unwrap_or_default();
         if let Some(case) = self.cases.get_mut(id) {
-            let stale = meant(case, &wish);
-            case.stale.add(stale);
+            case.stale.add(stale.clone());
         }
         self.refresh_hunks(id).await;
+        // What is lost reads as touched, also where it was accepted.
+        if let Some(path) = self.searched_of(id, &stale) {
+            let message = format!("lost hunks are being looked for in {path}");
+            return Err(refuse(RefusalKind::WrongState, message, "decide again in a moment"));
+        }
         let Some(case) = self.cases.get(id) else { return Err(super::actions::missing(id)) };
         if case.task.is_over() {
             let next = format!("planwright review {id} --all");
@@ -152,14 +157,14 @@ impl Owner {
                 Wish::Resolve(_, Side::Mine, _) => (Decision::Reject(None), false, false),
                 Wish::Resolve(_, Side::Theirs, _) => {
                     if hunk.state == HunkState::Touched {
-                        gives_way = Some(swaps.theirs(&self.world, step, change, hunk).await?);
+                        gives_way = Some(swaps.theirs((&self.world, id), step, change, hunk).await?);
                     }
                     (Decision::Accept, false, false)
                 }
             };
             let stays = decision == Decision::Accept;
             match &stood {
-                Some(stood) if !stays => swaps.back(&self.world, step, change, hunk, stood).await?,
+                Some(stood) if !stays => swaps.back((&self.world, id), step, change, hunk, stood).await?,
                 Some(_) | None => {}
             }
             let stood = match gives_way {

@@ -9,7 +9,7 @@ use super::review::Writes;
 use super::sight::{self, Seen};
 use super::world::World;
 use crate::desk::ReviewHunk;
-use crate::domain::change::{Conflict, Decision, Entry, FileChange, Hunk, HunkState, settle};
+use crate::domain::change::{Conflict, Decision, Entry, FileChange, Hunk, HunkStanding, HunkState, settle};
 use crate::domain::ids::*;
 use crate::domain::task::action::{Refusal, RefusalKind, Side};
 use crate::domain::task::decide::refuse;
@@ -84,6 +84,20 @@ fn unplaced(id: &TaskId, why: &Conflict, name: &HunkId) -> Refusal {
     refuse(RefusalKind::WrongState, why.to_string(), next)
 }
 
+fn moved(path: &WorkspacePath) -> Refusal {
+    refuse(RefusalKind::WrongState, format!("the text of {path} changed in this moment"), "decide again")
+}
+
+/// Why a hunk that was listed is not settled, by what stands there now.
+pub(super) fn misfit(id: &TaskId, listed: &ReviewHunk, standing: &HunkStanding, state: HunkState) -> Option<Refusal> {
+    if !standing.exact {
+        let why = Conflict::Unplaced { path: listed.path.clone(), hunk: listed.id.clone() };
+        return Some(unplaced(id, &why, &listed.id));
+    }
+    let as_shown = standing.state == state && standing.touching == listed.touching;
+    (!as_shown).then(|| moved(&listed.path))
+}
+
 /// One text for another in files.
 #[derive(Default)]
 pub(super) struct Swaps(BTreeMap<(WorkspacePath, StepId), InFile>);
@@ -98,7 +112,7 @@ impl Swaps {
     /// The hunk's new text in the place of what stands there; gives what gives way.
     pub(super) async fn theirs(
         &mut self,
-        world: &World,
+        world: (&World, &TaskId),
         step: &StepId,
         change: &FileChange,
         hunk: &ReviewHunk,
@@ -110,35 +124,34 @@ impl Swaps {
     /// What gave way, in the place of the hunk's new text.
     pub(super) async fn back(
         &mut self,
-        world: &World,
+        world: (&World, &TaskId),
         step: &StepId,
         change: &FileChange,
         hunk: &ReviewHunk,
         stood: &ContentHash,
     ) -> Result<(), Refusal> {
-        let bytes = world.store.blob(stood).await.map_err(broken)?;
+        let bytes = world.0.store.blob(stood).await.map_err(broken)?;
         let text = String::from_utf8(bytes).map_err(|fault| broken(StoreFault::Broken(fault.to_string())))?;
         self.add(world, step, change, hunk, HunkState::Accepted, text).await
     }
 
     async fn add(
         &mut self,
-        world: &World,
+        (world, id): (&World, &TaskId),
         step: &StepId,
         change: &FileChange,
         listed: &ReviewHunk,
         state: HunkState,
         text: String,
     ) -> Result<(), Refusal> {
-        let moved = || {
-            let message = format!("the text of {} changed in this moment", listed.path);
-            refuse(RefusalKind::WrongState, message, "decide again")
-        };
+        let moved = || moved(&listed.path);
         let sight = sight::see(world, change).await.map_err(|_| moved())?;
         let is_it = |seen: &&Seen| seen.standing.id == listed.id;
         let standing = sight.hunks.iter().find(is_it).map(|seen| seen.standing.clone()).ok_or_else(moved)?;
-        let as_shown = standing.state == state && standing.exact && standing.touching == listed.touching;
-        let hunk = change.hunk(&listed.id).filter(|_| as_shown).ok_or_else(moved)?.clone();
+        if let Some(refusal) = misfit(id, listed, &standing, state) {
+            return Err(refusal);
+        }
+        let hunk = change.hunk(&listed.id).ok_or_else(moved)?.clone();
         let file = self.0.entry((listed.path.clone(), step.clone()));
         let file = file.or_insert_with(|| InFile { change: change.clone(), current: sight.current, puts: Vec::new() });
         file.puts.push((hunk, standing.range, text));

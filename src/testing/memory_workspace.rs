@@ -4,9 +4,9 @@
 //! modes beyond the bits, links, ignore rules other than `.git` and `.planwright`.
 
 use crate::domain::change::Entry;
-use crate::domain::ids::{TaskId, WorkspacePath};
+use crate::domain::ids::{ContentHash, TaskId, WorkspacePath};
 use crate::domain::task::facts::Binding;
-use crate::ports::{Fut, Listed, LoosePage, ReadRefusal, Workspace, WriteRefusal};
+use crate::ports::{Fut, Listed, LoosePage, Mended, ReadRefusal, Workspace, WriteRefusal};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +23,7 @@ struct Inner {
     pages: BTreeMap<PathBuf, String>,
     unreadable: BTreeMap<WorkspacePath, ReadRefusal>,
     refuse_writes: Option<String>,
+    mending: Vec<String>,
     behind: Vec<(WorkspacePath, Entry)>,
     binding: Binding,
     moving: bool,
@@ -47,6 +48,7 @@ impl MemoryWorkspace {
             pages: BTreeMap::new(),
             unreadable: BTreeMap::new(),
             refuse_writes: None,
+            mending: Vec::new(),
             behind: Vec::new(),
             binding,
             moving: false,
@@ -85,6 +87,11 @@ impl MemoryWorkspace {
     /// Makes every write fail with this reason (a full disk, a read-only workspace); `None` ends it.
     pub fn refuse_writes(&self, reason: Option<&str>) {
         self.lock().refuse_writes = reason.map(str::to_owned);
+    }
+
+    /// What the next mending of a write has to say.
+    pub fn says_at_mending(&self, said: &str) {
+        self.lock().mending.push(said.to_owned());
     }
 
     /// Puts the root elsewhere: another commit, another branch.
@@ -196,6 +203,13 @@ impl Workspace for MemoryWorkspace {
         after: &'a Entry,
     ) -> Fut<'a, Result<(), WriteRefusal>> {
         Box::pin(async move { self.lock().write(path, before, after) })
+    }
+
+    fn mend<'a>(&'a self, path: &'a WorkspacePath, _: &'a ContentHash, _: &'a ContentHash) -> Fut<'a, Mended> {
+        Box::pin(async move {
+            let said = std::mem::take(&mut self.lock().mending);
+            Mended { found: self.read(path).await.map(|entry| entry.hash()), said }
+        })
     }
 
     fn write_page<'a>(

@@ -5,7 +5,8 @@
     reason = "a test may stop at the first surprise and says what it skips"
 )]
 
-use super::watch::watch_by;
+use super::disk::walk;
+use super::watch::{add, watch_by};
 use super::write::{Circumstances, write, write_in};
 use super::*;
 use crate::domain::change::Entry;
@@ -572,6 +573,52 @@ fn a_queue_that_ran_over_is_told_of() {
     events.send(Ok(rescan)).unwrap();
     let burst = run(async { tokio::time::timeout(std::time::Duration::from_secs(20), changes.next()).await });
     assert_eq!(burst.unwrap(), Some(Burst { more: true, ..Burst::default() }));
+}
+
+/// A watcher that is refused one folder.
+struct Refused(fn() -> notify::Error);
+
+impl notify::Watcher for Refused {
+    fn new<F: notify::EventHandler>(_: F, _: notify::Config) -> notify::Result<Self> {
+        Err(notify::Error::generic("it is made by hand"))
+    }
+
+    fn watch(&mut self, path: &Path, _: notify::RecursiveMode) -> notify::Result<()> {
+        if path.ends_with("closed") { Err((self.0)()) } else { Ok(()) }
+    }
+
+    fn unwatch(&mut self, _: &Path) -> notify::Result<()> {
+        Ok(())
+    }
+
+    fn kind() -> notify::WatcherKind {
+        notify::WatcherKind::NullWatcher
+    }
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_has_nothing_looked_through() {
+    use std::io::ErrorKind::{Other, PermissionDenied};
+    let ground = ground();
+    ground.put("closed/a.rs", "x");
+    let refused = |error: fn() -> notify::Error| {
+        add(&mut Refused(error), &mut std::collections::BTreeSet::new(), walk(&ground.root))
+    };
+    assert_eq!(refused(|| notify::Error::io(PermissionDenied.into())), None);
+    assert!(refused(|| notify::Error::io(Other.into())).is_some());
+}
+
+#[test]
+fn a_folder_that_was_moved_away_takes_its_files_with_it() {
+    let ground = ground();
+    ground.put("src/deep/a.rs", "x");
+    run(async {
+        let mut changes = watch(&ground.root);
+        assert_eq!(changes.incomplete(), None);
+        fs::rename(ground.root.join("src"), ground.root.join("other")).unwrap();
+        let told = async { while !changes.next().await.unwrap().more {} };
+        tokio::time::timeout(std::time::Duration::from_secs(10), told).await.unwrap();
+    });
 }
 
 #[test]

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 /// The folder of records, in the state folder.
 const FOLDER: &str = "writes";
 /// A write follows its record at once; a text of a later time is another's. Seconds; clocks of files are coarse, hence
-/// the look back.
-const WITHIN: std::ops::RangeInclusive<i64> = -2..=10;
+/// the look back, and a record may take a moment to be synced.
+const WITHIN: std::ops::RangeInclusive<i64> = -1..=3;
 
 /// Both texts of a write in place, and the file that it goes to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     path: WorkspacePath,
     inode: u64,
-    before: Entry,
+    pub before: Entry,
     pub after: Entry,
 }
 
@@ -70,10 +70,11 @@ impl Records<'_> {
         let _ = std::fs::remove_file(self.file(path, texts));
     }
 
-    /// Keeps the former text where a person finds it.
-    pub fn set_aside(&self, record: &Record) -> std::io::Result<PathBuf> {
-        let file = self.file(&record.path, &[record.before.hash(), record.after.hash()]).with_extension("before");
-        self.put(&file, record.before.text().as_bytes())?;
+    /// Keeps a text where a person finds it, under a name that no other text gets.
+    pub fn set_aside(&self, record: &Record, which: &str, text: &[u8]) -> std::io::Result<PathBuf> {
+        let file = self.file(&record.path, &[record.before.hash(), record.after.hash()]);
+        let file = file.with_extension(format!("{}.{which}", ContentHash::of(text).short()));
+        self.put(&file, text)?;
         Ok(file)
     }
 }

@@ -4,7 +4,7 @@
 //! folders (a million of them were seen elsewhere).
 //!
 //! **Invariant:** every report is a hint to read again, never a fact; a path may be reported without a change. No change
-//! goes unreported: where the system's watches run out the folders are looked through again and again, and where its
+//! goes unreported, but in a folder that may not be read: where the system's watches run out the folders are looked through again and again, and where its
 //! queue has run over the reader is told that all is to be read again. Absent: what anyone does about it.
 
 use super::disk::{relative, walk};
@@ -74,9 +74,10 @@ pub(super) fn watch_by(
     let (out, reports) = unbounded_channel();
     let mut incomplete = match made {
         Ok(mut watcher) => {
-            let missing = add(&mut watcher, walk(root));
+            let mut watched = BTreeSet::new();
+            let missing = add(&mut watcher, &mut watched, walk(root));
             let (own, told, looks) = (root.to_owned(), out.clone(), missing.is_some());
-            let begun = thread(move || collect(&own, watcher, &events, &told, looks));
+            let begun = thread(move || collect(&own, (watcher, watched), &events, &told, looks));
             missing.or(begun)
         }
         Err(error) => Some(error.to_string()),
@@ -135,28 +136,40 @@ fn tell<'a>(root: &Path, paths: impl Iterator<Item = &'a PathBuf>, more: bool, o
     burst == Burst::default() || out.send(burst).is_ok()
 }
 
-/// Watches every folder of a walk. The first reason why one could not be.
-fn add(watcher: &mut RecommendedWatcher, walk: ignore::WalkBuilder) -> Option<String> {
+/// Watches every folder of a walk, which are noted. The first reason why one could not be.
+pub(super) fn add(
+    watcher: &mut impl Watcher,
+    watched: &mut BTreeSet<PathBuf>,
+    walk: ignore::WalkBuilder,
+) -> Option<String> {
     let folders = walk.build().filter_map(Result::ok).filter(|e| e.file_type().is_some_and(|kind| kind.is_dir()));
     let mut problem = None;
     for folder in folders {
-        // one that has gone meanwhile has nothing to be told of
-        if let Err(error) = watcher.watch(folder.path(), RecursiveMode::NonRecursive)
-            && folder.path().is_dir()
-        {
-            let full = matches!(error.kind, notify::ErrorKind::MaxFilesWatch);
-            problem.get_or_insert_with(|| error.to_string());
-            if full {
-                break;
+        match watcher.watch(folder.path(), RecursiveMode::NonRecursive) {
+            Ok(()) => drop(watched.insert(folder.into_path())),
+            Err(error) if is_closed(&error) => {}
+            // one that has gone meanwhile has nothing to be told of
+            Err(error) if folder.path().is_dir() => {
+                let full = matches!(error.kind, notify::ErrorKind::MaxFilesWatch);
+                problem.get_or_insert_with(|| error.to_string());
+                if full {
+                    break;
+                }
             }
+            Err(_) => {}
         }
     }
     problem
 }
 
+/// Who may not read a folder would see no more of it by looking.
+fn is_closed(error: &notify::Error) -> bool {
+    matches!(&error.kind, notify::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
 fn collect(
     root: &Path,
-    mut watcher: RecommendedWatcher,
+    (mut watcher, mut watched): (RecommendedWatcher, BTreeSet<PathBuf>),
     events: &Receiver<notify::Result<Event>>,
     out: &UnboundedSender<Burst>,
     mut looks: bool,
@@ -170,16 +183,16 @@ fn collect(
         };
         let started = Instant::now();
         let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut lost = take(first, &mut watcher, root, &mut paths);
+        let mut lost = take(first, (&mut watcher, &mut watched), root, &mut paths);
         while started.elapsed() < LONGEST {
             match events.recv_timeout(QUIET) {
-                Ok(event) => lost = lost.max(take(event, &mut watcher, root, &mut paths)),
+                Ok(event) => lost = lost.max(take(event, (&mut watcher, &mut watched), root, &mut paths)),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
         if lost == Lost::Events {
             // folders may have come among what was lost; what is watched already stays so
-            lost = lost.max(add(&mut watcher, walk(root)).map_or(Lost::Events, |_| Lost::Folders));
+            lost = lost.max(add(&mut watcher, &mut watched, walk(root)).map_or(Lost::Events, |_| Lost::Folders));
         }
         // whoever looks finds all by that, from then on
         let more = lost != Lost::Nothing && !looks;
@@ -207,7 +220,7 @@ enum Lost {
 
 fn take(
     event: notify::Result<Event>,
-    watcher: &mut RecommendedWatcher,
+    (watcher, watched): (&mut RecommendedWatcher, &mut BTreeSet<PathBuf>),
     root: &Path,
     paths: &mut BTreeSet<PathBuf>,
 ) -> Lost {
@@ -225,13 +238,18 @@ fn take(
                     below.parents(true);
                     below
                 };
-                if add(watcher, below()).is_some() {
+                if add(watcher, watched, below()).is_some() {
                     lost = Lost::Folders;
                 }
                 // files may have come with the folder before it was watched
                 paths.extend(files(below()).map(|(path, _)| path));
             }
         } else {
+            if watched.contains(&path) {
+                // moved away, its files went with it, and of them nothing is told
+                watched.retain(|folder| !folder.starts_with(&path));
+                lost = lost.max(Lost::Events);
+            }
             paths.insert(path);
         }
     }

@@ -348,19 +348,10 @@ impl Job<'_> {
         }
         done
     }
-
-    /// Writes a file as it is to stand, into the file itself.
-    pub(super) fn put_in_place(&self, after: &Entry) -> Result<(), WriteRefusal> {
-        let Entry::File { text, mode } = after else { return Ok(()) };
-        let mut file = self.spot.open(&self.spot.name, OFlags::RDWR).map_err(|error| self.fail(error))?;
-        put(&mut file, text).map_err(|error| self.fail(error))?;
-        let stat = rustix::fs::fstat(&file).map_err(|error| self.fail(error))?;
-        self.set_mode((stat.st_mode & 0o7777 != *mode).then_some(*mode))
-    }
 }
 
 /// Nothing is cut off before the new text stands there whole.
-fn put(file: &mut File, text: &str) -> std::io::Result<()> {
+pub(super) fn put(file: &mut File, text: &str) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(text.as_bytes())?;
     file.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;

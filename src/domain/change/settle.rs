@@ -28,12 +28,12 @@ pub fn swap(
     let mut puts: Vec<&(&Hunk, Range<usize>, String)> = puts.iter().collect();
     puts.sort_by_key(|(_, range, _)| (range.start, range.end));
     let unplaced = |hunk: &Hunk| Conflict::Unplaced { path: change.path.clone(), hunk: hunk.id.clone() };
-    let Entry::File { text: here, mode } = current else {
-        return Err(puts.first().map_or_else(
-            || Conflict::Unknown { path: change.path.clone(), hunk: crate::domain::ids::HunkId::new("") },
-            |(hunk, _, _)| unplaced(hunk),
-        ));
+    let first = puts.first().map(|put| put.0);
+    let none = || match first {
+        Some(hunk) => unplaced(hunk),
+        None => Conflict::Unknown { path: change.path.clone(), hunk: crate::domain::ids::HunkId::new("") },
     };
+    let Entry::File { text: here, mode } = current else { return Err(none()) };
     let mut edits = Vec::with_capacity(puts.len());
     let mut hunks = Vec::with_capacity(puts.len());
     let (mut behind, mut gone, mut grown) = (0, 0, 0);
@@ -51,7 +51,7 @@ pub fn swap(
         edits.push(Replacement { range: range.clone(), text: put.clone() });
         (behind, gone, grown) = (range.end, gone + range.len(), grown + put.len());
     }
-    let after = text::apply(here, &edits).unwrap_or_else(|_| here.to_string());
+    let after = text::apply(here, &edits).map_err(|_| none())?;
     let line = |text: &str, at: usize| {
         let above = text.get(..at).map_or(0, |above| above.matches('\n').count());
         u32::try_from(above).unwrap_or(u32::MAX)

@@ -145,6 +145,22 @@ impl Spots {
         }
     }
 
+    /// Takes what a search of this text has found. What was asked for meanwhile is still waited for, and what was found
+    /// is expected in it, too.
+    pub fn adopt(&mut self, change: &FileChange, text: &str, searched: Spots) {
+        self.held = searched.held;
+        self.owed = searched.owed;
+        let Some(expected) = &mut self.expected else { return };
+        let mut held = self.held.clone();
+        carry(change, &mut held, text, &between(text, &expected.text));
+        read(change, &mut held, &expected.text);
+        for (lost, found) in expected.held.iter_mut().zip(held) {
+            if lost.loose && found.clean() {
+                *lost = found;
+            }
+        }
+    }
+
     /// These hunks were asked to be put in and taken out of `text`, and here is how: what comes of it is known before
     /// it is there. The text that is waited for.
     pub fn announce(&mut self, change: &FileChange, text: &str, put: &[HunkId], take: &[HunkId]) -> Option<Arc<str>> {
@@ -328,4 +344,33 @@ fn hides(change: &FileChange, was: &Held, is: &Held, text: &str) -> bool {
 /// The whole difference of two texts as one edit.
 fn between(before: &str, after: &str) -> Replacement {
     Replacement { range: 0..before.len(), text: after.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a broken fixture is to fail its test")]
+    use super::*;
+    use crate::domain::change::{Entry, file_change};
+    use crate::domain::ids::{StepId, WorkspacePath};
+
+    #[test]
+    fn what_is_asked_for_during_a_search_is_still_waited_for() {
+        let file = |text: &str| Entry::File { text: text.into(), mode: 0o644 };
+        let path = WorkspacePath::new("a.txt").unwrap();
+        let (before, after) = ("one\na\nb\nc\ntwo\nd\n", "1\na\nb\nc\n2\nd\n");
+        let change = file_change(path, &file(before), &file(after), &StepId::new("it"), None);
+        let mut spots = Spots::find(&change, before);
+        let searched = spots.clone();
+        // The second hunk is lost as far as this one knows, and the search finds it.
+        spots.held.iter_mut().skip(1).for_each(|held| (held.loose, held.state) = (true, HunkState::Touched));
+        spots.owed = true;
+        let expected = spots.announce(&change, before, &[change.hunks[0].id.clone()], &[]).unwrap();
+        spots.adopt(&change, before, searched);
+        assert!(!spots.is_owed());
+        assert_eq!(spots.expected.as_ref().map(|expected| expected.text.clone()), Some(expected.clone()));
+        spots.gap(&change, before, &expected);
+        spots.settle(&change, before, &expected);
+        let states: Vec<HunkState> = spots.standings(&change, &expected).iter().map(|one| one.state).collect();
+        assert_eq!(states, [HunkState::Accepted, HunkState::Open]);
+    }
 }

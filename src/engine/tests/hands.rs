@@ -117,6 +117,11 @@ impl Hands {
         self.running.as_ref().unwrap().handle.clone()
     }
 
+    /// Lines of progress from now on.
+    pub(super) fn updates(&self) -> tokio::sync::broadcast::Receiver<crate::engine::Update> {
+        self.handle().updates()
+    }
+
     /// The only task as the desk shows it.
     pub(super) fn seen(&self) -> Arc<Dossier> {
         self.handle().desk().tasks[0].clone()

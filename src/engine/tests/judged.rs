@@ -1,10 +1,13 @@
 //! What the lane makes of checks: the order in which they run, and the hunks that their problems come from.
 
-use super::hands::{Hands, at, plan, silent};
+use super::hands::{Hands, at, file, plan, silent};
+use crate::domain::ids::WorkspacePath;
+use crate::domain::task::action::{Action, Which};
 use crate::domain::task::event::{Event, Payload};
 use crate::ports::Store;
 use crate::testing::memory_arena::Answer;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 async fn evidence(hands: &Hands) -> Vec<String> {
     let task = hands.seen().task.id.clone();
@@ -42,4 +45,33 @@ async fn types_are_checked_before_tests_whatever_the_plan_says_first() {
     });
     hands.run(None, super::hands::reviewable).await;
     assert_eq!(*ran.lock().unwrap(), ["cargo check", "cargo test"]);
+}
+
+/// Comes back when a document was looked at; whatever was told of before it has been by then.
+async fn until_sound(hands: &Hands, path: &WorkspacePath, text: &str) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while hands.sound(path) != Some(file(text)) {
+        assert!(Instant::now() < deadline, "nobody looked at {path}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn documents_are_parsed_while_a_task_goes_on_and_pages_never() {
+    let hands = Hands::new(plan(&[("raise", super::hands::RAISE)]), silent()).await;
+    let paths = [".planwright/tasks.md", "src/a.rs", "src/b.rs"].map(|path| WorkspacePath::new(path).unwrap());
+    let [page, first, second] = &paths;
+    for path in [page, first] {
+        hands.documents.show(path, "fn a() {}\n");
+    }
+    until_sound(&hands, first, "fn a() {}\n").await;
+    assert_eq!(hands.sound(page), None);
+    hands.act(Action::Abandon { task: Which::TheOnlyOne }).await;
+    hands.until(|seen| seen.task.is_over()).await;
+    assert_eq!(hands.sound(first), None, "nobody asks for it any more");
+    hands.documents.show(second, "fn b() {}\n");
+    hands.answers().await;
+    // What is open is looked at when the next task begins.
+    until_sound(&hands, first, "fn a() {}\n").await;
+    until_sound(&hands, second, "fn b() {}\n").await;
 }

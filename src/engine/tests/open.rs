@@ -473,5 +473,16 @@ async fn what_is_no_longer_as_it_was_shown_or_known_exactly_is_not_settled() {
     hands.until(|seen| rows(seen) == "one→1 Touched unsaved pending; three→3 Touched unsaved pending").await;
     let refusal = hands.ask(resolve(&first, Side::Theirs)).await.unwrap_err();
     assert!(refusal.message.contains("not known exactly") && refusal.next.contains("mine"), "{refusal:?}");
+    // Seen first when it is to be written, it stays so: no second try helps.
+    let (seen, task) = (hands.seen(), hands.seen().task.id.clone());
+    let now = |state: HunkState, exact: bool| {
+        let (id, touching) = (first.clone(), seen.hunks[0].touching.clone());
+        let standing = crate::domain::change::HunkStanding { id, state, range: 0..4, touching, exact };
+        crate::engine::settle::misfit(&task, &seen.hunks[0], &standing, HunkState::Touched)
+    };
+    let refusal = now(HunkState::Touched, false).unwrap();
+    assert!(refusal.message.contains("not known exactly") && refusal.next.contains("mine"), "{refusal:?}");
+    assert_eq!(now(HunkState::Open, true).unwrap().next, "decide again");
+    assert_eq!(now(HunkState::Touched, true), None);
     assert_eq!((hands.buffer(), hands.text()), ("x\ny\n".to_owned(), LIST.to_owned()));
 }

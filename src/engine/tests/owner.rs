@@ -13,7 +13,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 impl Hands {
     /// Another task is opened.
-    async fn answers(&self) {
+    pub(super) async fn answers(&self) {
         let goal = Goal { words: "Another".to_owned(), place: None, references: Vec::new(), comment: None };
         let asked = self.ask(Action::Plan { goal, document: Some(plan(&[("lower", RAISE)])) });
         tokio::time::timeout(DEADLINE, asked).await.expect("an act is answered").unwrap();
@@ -60,6 +60,51 @@ async fn a_save_during_a_search_counts_when_it_has_ended() {
     hands.until(|seen| hunks(seen) == [("one→1".to_owned(), HunkState::Touched)]).await;
     end.send(()).unwrap();
     hands.until(|seen| matches!(seen.state, TaskState::Done { .. })).await;
+}
+
+/// Every hunk of a document that is searched reads as touched, also one that is accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_decided_while_lost_hunks_are_looked_for() {
+    let (hands, begun, end) = Hands::searched(&LIST.replace("one", "1")).await;
+    heard(begun).await;
+    hands.until(|seen| hunks(seen) == [("one→1".to_owned(), HunkState::Touched)]).await;
+    let (task, hunk) = (Which::TheOnlyOne, hands.seen().hunks[0].id.clone());
+    let target = Target::Hunks(vec![hunk.clone()]);
+    let undo = Action::Undo { task: task.clone(), target: target.clone() };
+    let reject = Action::Reject { task: task.clone(), target, reason: None };
+    let mine = Action::Resolve { task: task.clone(), hunk: Some(hunk), side: Side::Mine, shown: None };
+    let every = Action::Reject { task, target: Target::All, reason: None };
+    for action in [undo.clone(), reject, mine, every] {
+        let refusal = hands.ask(action).await.unwrap_err();
+        assert_eq!(refusal.message, "lost hunks are being looked for in src/list.txt");
+    }
+    assert!(hands.seen().task.decisions.is_empty());
+    end.send(()).unwrap();
+    hands.until(|seen| hunks(seen) == [("one→1".to_owned(), HunkState::Accepted)]).await;
+    hands.act(undo).await;
+    assert_eq!(hands.documents.text(&at()).as_deref(), Some(LIST));
+}
+
+/// A store that fails between a write and its result has the task stand still; whoever acts when it serves again has
+/// the write looked at, in a process that started long ago.
+#[tokio::test]
+async fn what_a_late_mending_finds_is_told_to_those_who_watch() {
+    let mut heard = 0;
+    for events in 1..6 {
+        let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
+        hands.replaces("raise", "one", "1", None);
+        hands.run(None, reviewable).await;
+        hands.store.stop_after(hands.store.event_count() + events);
+        let accepted = hands.ask(Action::Accept { task: Which::TheOnlyOne, target: Target::All }).await;
+        hands.store.stop_after(u64::MAX);
+        let mut updates = hands.updates();
+        hands.workspace.says_at_mending("a text is kept");
+        let _refused_where_it_is_over = hands.ask(Action::Pause { task: Which::TheOnlyOne }).await;
+        let told = std::iter::from_fn(|| updates.try_recv().ok()).filter(|told| told.line == "a text is kept").count();
+        assert!(told == 0 || accepted.is_err(), "{events}: {accepted:?}");
+        heard += told;
+    }
+    assert!(heard > 0);
 }
 
 #[tokio::test]

@@ -136,7 +136,7 @@ impl Open {
     pub(super) fn found(&mut self, search: Search) {
         let own = self.watched.iter_mut().find(|watched| Arc::ptr_eq(&watched.told, &search.watched.told));
         if let Some(own) = own.filter(|_| self.touch == search.touch) {
-            own.spots = search.watched.spots;
+            own.spots.adopt(&own.shown, &self.text, search.watched.spots);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a start finds where a write was killed.
 
-use super::super::mend::mend;
+use super::super::mend::{mend, mend_in};
 use super::super::torn::Records;
 use super::*;
 use std::fs::FileTimes;
@@ -76,28 +76,39 @@ fn torn(text: &[u8]) -> (Ground, Entry, Entry) {
     (ground, old, new)
 }
 
+/// Records of writes; what is kept for a person has an ending.
 fn records(ground: &Ground) -> usize {
-    fs::read_dir(ground.state.join("writes")).unwrap().count()
+    let all = fs::read_dir(ground.state.join("writes")).unwrap();
+    all.filter(|one| one.as_ref().unwrap().path().extension().is_none()).count()
+}
+
+/// What a remark says is kept, and where.
+fn kept(said: &[String]) -> Vec<u8> {
+    let [said] = said else { panic!("{said:?}") };
+    fs::read(said.rsplit(" as ").next().unwrap()).unwrap()
 }
 
 #[test]
 fn a_text_torn_by_a_write_in_place_is_completed() {
     let (old, new) = ("old text, and a long tail\n", "néw text\n");
     let torn_at = |at: usize| [&new.as_bytes()[..at], &old.as_bytes()[at..]].concat();
-    for text in [torn_at(1), torn_at(2), torn_at(5), torn_at(new.len()), new.as_bytes().to_vec()] {
+    for text in [torn_at(1), torn_at(2), torn_at(5), torn_at(new.len())] {
         let (ground, before, after) = torn(&text);
         let (texts, said) = mended(&ground, &before, &after);
         assert!(texts.iter().all(|(_, text)| text == new) && texts.len() == 2, "{texts:?}");
-        assert_eq!((said, records(&ground)), (Vec::new(), 0));
+        assert!(said[0].starts_with("a.rs: planwright was killed writing it, and its text is whole now"), "{said:?}");
+        assert_eq!((kept(&said), records(&ground)), (text, 0));
     }
-    let (ground, before, after) = torn(old.as_bytes());
-    assert_eq!(mended(&ground, &before, &after).0[0].1, old, "the write had not begun");
-    assert_eq!(records(&ground), 0);
+    for whole in [old, new] {
+        let (ground, before, after) = torn(whole.as_bytes());
+        let (texts, said) = mended(&ground, &before, &after);
+        assert_eq!((texts[0].1.as_str(), said.len(), records(&ground)), (whole, 0, 0), "it had not begun, or was over");
+    }
 }
 
 #[test]
 fn a_torn_text_that_somebody_has_changed_is_theirs() {
-    let half = "néw text, and a long tail\n";
+    let half = "néw text and a long tail\n";
     let check = |(ground, before, after): (Ground, Entry, Entry), stands: &str| {
         let (texts, said) = mended(&ground, &before, &after);
         assert_eq!(texts[0].1, stands);
@@ -111,10 +122,47 @@ fn a_torn_text_that_somebody_has_changed_is_theirs() {
     fs::write(own.with_extension("t"), half).unwrap();
     fs::rename(own.with_extension("t"), &own).unwrap();
     check(replaced, half);
-    let later = torn(half.as_bytes());
-    let own = fs::File::options().write(true).open(later.0.root.join("a.rs")).unwrap();
-    own.set_times(FileTimes::new().set_modified(SystemTime::now() + Duration::from_secs(60))).unwrap();
-    check(later, half);
+    for seconds in [60, 6] {
+        let later = torn(half.as_bytes());
+        let own = fs::File::options().write(true).open(later.0.root.join("a.rs")).unwrap();
+        own.set_times(FileTimes::new().set_modified(SystemTime::now() + Duration::from_secs(seconds))).unwrap();
+        check(later, half);
+    }
+}
+
+/// After a write that was whole, somebody sets one end of the text back: the bytes alone do not tell it from a torn one.
+#[test]
+fn what_stood_where_a_text_is_completed_is_kept() {
+    let (ground, before, after) = torn("néw text\nand a long tail\n".as_bytes());
+    let (texts, said) = mended(&ground, &before, &after);
+    assert_eq!(texts[0].1, after.text());
+    assert_eq!(kept(&said), "néw text\nand a long tail\n".as_bytes());
+}
+
+#[test]
+fn bits_that_somebody_sets_have_no_text_put() {
+    for (which, mode) in [(0, 0o755), (1, 0o755), (1, 0o444)] {
+        let both = ["old text, and a long tail\n", "néw text\n"];
+        let (ground, before, after) = torn(both[which].as_bytes());
+        let own = ground.root.join("a.rs");
+        fs::set_permissions(&own, fs::Permissions::from_mode(mode)).unwrap();
+        let (texts, said) = mended(&ground, &before, &after);
+        assert_eq!((texts[0].1.as_str(), said.len(), records(&ground)), (both[which], 0, 0));
+        assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o7777, mode);
+    }
+}
+
+#[test]
+fn a_text_saved_while_a_torn_one_is_completed_stands() {
+    let (ground, before, after) = torn("néw text and a long tail\n".as_bytes());
+    let own = ground.root.join("a.rs");
+    let meanwhile = || {
+        fs::write(own.with_extension("t"), "mine").unwrap();
+        fs::rename(own.with_extension("t"), &own).unwrap();
+    };
+    let around = Circumstances { records: Some(Records(&ground.state)), meanwhile: &meanwhile, exchange: true };
+    mend_in(&ground.root, &path("a.rs"), [before.hash(), after.hash()], around);
+    assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
 }
 
 #[test]
