@@ -204,7 +204,7 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
             }
             let stage = Stage::View(over.into_iter().collect());
             let dir = wanted.dir.clone().unwrap_or_default();
-            let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
+            let order = RunOrder { task, effect, command: wanted, stage, timeout, keeps: false, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
             let seen = (root.as_str(), dir.as_str());
             let hunks = if judges { traced(&world, &now, seen, &outcome).await } else { String::new() };
