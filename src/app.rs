@@ -203,8 +203,11 @@ async fn open(site: &Site) -> Result<Running, Refusal> {
     }
     let formatters =
         site.config.format.iter().map(|(extension, argv)| (extension.clone(), argv.value.clone())).collect();
-    let limits =
-        arena::Limits { output: site.config.limits.output_bytes.value.max(1 << 20), ..arena::Limits::default() };
+    let limits = arena::Limits {
+        output: site.config.limits.output_bytes.value.max(1 << 20),
+        parallel: u64::from(site.config.limits.parallel.value),
+        ..arena::Limits::default()
+    };
     let arena = CopyArena::new(site.disk.root(), &cache, formatters, limits).map_err(|fault| {
         let next = "set PLANWRIGHT_CACHE_DIR to a folder of your own that can be written";
         refuse(RefusalKind::Broken, fault.to_string(), next)
@@ -284,7 +287,12 @@ async fn isolated(
     remarks: &mut Vec<String>,
 ) -> Arc<dyn Arena> {
     match probing.await.unwrap_or_else(|error| Err(Why(error.to_string()))) {
-        Ok(rung) => Arc::new(CagedArena::new(copy, rung, &[site.state.folder()])),
+        Ok(rung) => {
+            let dirs = &site.config.dirs;
+            // Whole: what is known of another workspace is no command's either.
+            let own = [&dirs.state.value, &dirs.cache.value, &dirs.config_file.value];
+            Arc::new(CagedArena::new(copy, rung, &own.map(PathBuf::as_path)))
+        }
         Err(why) => {
             remarks.push(format!("commands are not isolated: {why}"));
             Arc::new(copy)

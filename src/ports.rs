@@ -399,6 +399,8 @@ pub struct RunOrder {
     pub stage: Stage,
     /// Wall time; the whole process tree is killed at its end.
     pub timeout: Duration,
+    /// Whether what it writes in the view is wanted; if not, it is dropped unread.
+    pub keeps: bool,
     /// `PLANWRIGHT_IDEMPOTENCY_KEY`, for outside effects.
     pub key: Option<String>,
     /// For `TRACEPARENT`.

@@ -63,12 +63,17 @@ impl CagedArena {
         let ran = cage::run(self.rung.wrapper(), &cage, self.below.limits.output, output, view.clone()).await;
         let Caged { ending, output: mut text, bytes, millis } = ran.map_err(|fault| match fault {
             Fault::NoProgram(program) => ArenaFault::NoProgram(program),
-            fault @ Fault::Refused { .. } => ArenaFault::Start(fault.to_string()),
+            fault @ Fault::Refused { .. } => ArenaFault::Start(format!(
+                "it could not be isolated: {fault}; `planwright doctor` tries it again, and with `isolation = false` \
+                 commands run in a copy, each after a gate"
+            )),
         })?;
         // Whoever reads a message wants the path in the workspace.
         text = text.replace(&format!("{}/", self.below.root.display()), "");
         let root = self.below.root.clone();
-        let wrote = blocking(move || view.lock().unwrap_or_else(PoisonError::into_inner).ended(&root)).await?;
+        let keeps = order.keeps;
+        let ended = move || view.lock().unwrap_or_else(PoisonError::into_inner).ended(&root, keeps);
+        let wrote = blocking(ended).await?;
         for note in ready.notes.iter().chain(&wrote.notes) {
             text.push_str(&format!("\n[planwright: {note}]"));
         }
@@ -87,9 +92,10 @@ impl CagedArena {
             }
         };
         let mut env = scrubbed(std::env::vars_os(), root, root);
+        given(order, &mut env);
+        // Last: what a plan names lies where nothing can be written, or where the user's own builds do.
         env.insert("TMPDIR".into(), "/tmp".into());
         env.extend(ready.env.iter().cloned());
-        given(order, &mut env);
         Ok(Cage {
             root: root.clone(),
             layers: vec![ready.layer.clone()],
@@ -111,7 +117,7 @@ fn limits(order: &RunOrder, limits: Limits) -> CageLimits {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     CageLimits {
         cpu: order.timeout.as_secs().max(1).saturating_mul(processors),
-        memory: memory(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default()),
+        memory: memory(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default(), limits.parallel),
         processes: 4096,
         files: 65_536,
         file_size: 16 << 30,
@@ -121,11 +127,11 @@ fn limits(order: &RunOrder, limits: Limits) -> CageLimits {
     }
 }
 
-/// Three quarters of the machine's, at least 2 GB.
-fn memory(table: &str) -> u64 {
+/// Its part of three quarters of the machine's, at least 2 GB.
+fn memory(table: &str, parallel: u64) -> u64 {
     let total = table.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kilobytes = total.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    (kilobytes.unwrap_or(0).saturating_mul(1024) / 4 * 3).max(2 << 30)
+    (kilobytes.unwrap_or(0).saturating_mul(1024) / 4 * 3 / parallel.max(1)).max(2 << 30)
 }
 
 fn of_ending(ending: Ending) -> Ended {
@@ -165,5 +171,16 @@ impl Arena for CagedArena {
             let inputs = blocking(move || sources.scan(&overlay)).await?.map_err(ArenaFault::View)?;
             Ok(inputs.hash())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_run_at_once_share_the_memory() {
+        let gigabytes = |total: u64, parallel| memory(&format!("MemTotal:  {} kB\n", total << 20), parallel) >> 30;
+        assert_eq!([gigabytes(32, 1), gigabytes(32, 2), gigabytes(32, 0), gigabytes(4, 3)], [24, 12, 24, 2]);
     }
 }

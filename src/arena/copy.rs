@@ -7,6 +7,7 @@
 //! Nothing is written through a link that a command left behind.
 //! Absent: running anything, and what a command wrote (`wrote`).
 
+use super::remove::remove_folder;
 use super::sources::{
     Content, Input, Inputs, Sources, Stamp, is_build_folder, now_ns, pour, view_hash, workspace_path,
 };
@@ -267,26 +268,5 @@ impl Sweep<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Removes a folder even where a command left subfolders without the right to write (Go's module cache does).
-pub(super) fn remove_folder(at: &Path) -> io::Result<()> {
-    fn open_up(at: &Path) -> io::Result<()> {
-        std::fs::set_permissions(at, Permissions::from_mode(0o700))?;
-        for entry in std::fs::read_dir(at)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                open_up(&entry.path())?;
-            }
-        }
-        Ok(())
-    }
-    match std::fs::remove_dir_all(at) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(at)?;
-            std::fs::remove_dir_all(at)
-        }
-        done => done,
     }
 }

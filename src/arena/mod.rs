@@ -16,6 +16,7 @@ mod environment;
 mod format;
 mod output;
 mod process;
+mod remove;
 mod run;
 mod sources;
 #[cfg(test)]
@@ -50,6 +51,8 @@ pub struct Limits {
     pub drain: Duration,
     /// Wall time of a formatter.
     pub format: Duration,
+    /// Commands that may run at once, which share the machine's memory: tasks that run in parallel, one command each.
+    pub parallel: u64,
 }
 
 impl Default for Limits {
@@ -59,6 +62,7 @@ impl Default for Limits {
             grace: Duration::from_secs(2),
             drain: Duration::from_secs(2),
             format: Duration::from_secs(10),
+            parallel: 1,
         }
     }
 }
@@ -129,11 +133,12 @@ impl CopyArena {
         let given = synced.map_err(ArenaFault::View)?;
         let place = run::Place { base: view.tree().to_owned(), user: self.root.clone() };
         let ran = run::run(order, &place, self.limits, output).await?;
+        let keeps = order.keeps;
         let (view, wrote) = blocking(move || {
             let mut view = view;
             view.command_ended();
             view.save();
-            let wrote = wrote::collect(&view);
+            let wrote = if keeps { wrote::collect(&view) } else { wrote::Wrote::default() };
             (view, wrote)
         })
         .await?;

@@ -56,6 +56,7 @@ fn order(script: &str, stage: Stage) -> RunOrder {
         command: Command { argv: vec!["sh".into(), "-c".into(), script.into()], dir: None, env: Vec::new() },
         stage,
         timeout: Duration::from_secs(20),
+        keeps: true,
         key: None,
         trace: TraceId::new("0af7651916cd43dd8448eb211c80319c"),
     }

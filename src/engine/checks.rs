@@ -218,7 +218,7 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
             }
             let stage = Stage::View(over.into_iter().collect());
             let command = wanted.clone();
-            let order = RunOrder { task, effect, command, stage, timeout, key: None, trace: traces };
+            let order = RunOrder { task, effect, command, stage, timeout, keeps: false, key: None, trace: traces };
             let outcome = world.arena.run(order, deltas).await.map_err(super::steps::arena_fault)?;
             // What a check writes is always dropped (F1).
             let outcome = RunOutcome { wrote: Vec::new(), ..outcome };

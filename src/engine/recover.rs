@@ -87,6 +87,7 @@ pub(super) fn probe(owner: &mut Owner, id: &TaskId) -> bool {
         stage: Stage::Workspace,
         timeout: PROBE_TIME,
         // It asks whether exactly this effect happened.
+        keeps: false,
         key: Some(key),
         trace: case.task.trace.clone(),
     };

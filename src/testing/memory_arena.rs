@@ -257,6 +257,7 @@ mod tests {
             command: Command { argv: split(words), dir: None, env: Vec::new() },
             stage: Stage::View(overlay),
             timeout: Duration::from_secs(1),
+            keeps: true,
             key: Some("t/s".to_owned()),
             trace: TraceId::new("0"),
         }

@@ -128,6 +128,7 @@ impl Place {
             },
             stage: Stage::View(laid.collect()),
             timeout: Duration::from_secs(120),
+            keeps: true,
             key: None,
             trace: TraceId::new("0af7651916cd43dd8448eb211c80319c"),
         };

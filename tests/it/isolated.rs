@@ -2,13 +2,13 @@
 
 use crate::support::Project;
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 const PLAN: &str = "# Rename total\n\n## Contract\n\n- scope: `src/**`\n- accept: `make check`\n\n## Steps\n\n### rename: Rename total\n\n- transform: rename `total` to `sum_of`\n- check: `make check`\n";
 
 /// Passes only if it sees the change at the project's own path; tries on the way to leave traces.
-const MAKEFILE: &str = "check:\n\tgrep -q sum_of $(ROOT)/src/lib.rs\n\techo stray > stray.txt\n\techo evil > build.rs\n\t-echo evil > $(ROOT)/../beside\n\t-cat $(ROOT)/../state/*/* | grep -q total && exit 1; true\n";
+const MAKEFILE: &str = "check:\n\tgrep -q sum_of $(ROOT)/src/lib.rs\n\techo stray > stray.txt\n\techo evil > build.rs\n\t-echo evil > $(ROOT)/../beside\n\t! grep -rqs elsewhere $(STATE) $(CACHE)\n";
 
 /// All that a command could have touched.
 fn seen(project: &Project) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
@@ -34,27 +34,37 @@ fn seen(project: &Project) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
 }
 
 /// `None` where no cage can be made.
-fn project() -> Option<Project> {
+fn project() -> Option<(Project, tempfile::TempDir)> {
     let mut project = Project::without_git(&[
         ("src/lib.rs", "pub fn total(x: u32) -> u32 {\n    x\n}\n"),
         ("build.rs", "fn main() {}\n"),
     ]);
     let root = project.root.to_str().unwrap().to_owned();
-    project.write("Makefile", MAKEFILE.replace("$(ROOT)", &root));
+    // Not below `/tmp`: nothing of that is seen anyway.
+    let keep = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let base = keep.path().canonicalize().unwrap();
+    (project.state, project.cache) = (base.join("state"), base.join("cache"));
+    for of_another_root in [project.state.join("other/journal"), project.cache.join("other/layers/t/layer/a.txt")] {
+        std::fs::create_dir_all(of_another_root.parent().unwrap()).unwrap();
+        std::fs::write(of_another_root, "elsewhere\n").unwrap();
+    }
+    std::fs::set_permissions(project.cache.join("other"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let makefile = MAKEFILE.replace("$(ROOT)", &root).replace("$(STATE)", project.state.to_str().unwrap());
+    project.write("Makefile", makefile.replace("$(CACHE)", project.cache.to_str().unwrap()));
     std::fs::write(project.root.with_file_name("beside"), "precious\n").unwrap();
     std::fs::write(project.root.with_file_name("given.plan.md"), PLAN).unwrap();
     project.env.push(("PLANWRIGHT_ISOLATION".to_owned(), "on".to_owned()));
     let doctor = project.run(&["doctor", "--json"]).exits(0).json();
     if doctor["surroundings"]["rung"] == "cage" {
-        return Some(project);
+        return Some((project, keep));
     }
-    planwright::testing::skipped(&format!("no cage here: {}", doctor["remarks"]));
+    crate::support::uncaged(&format!("no cage here: {}", doctor["remarks"]));
     None
 }
 
 #[test]
 fn checks_run_without_a_gate_and_leave_no_trace() {
-    let Some(project) = project() else { return };
+    let Some((project, _keep)) = project() else { return };
     let given = project.root.with_file_name("given.plan.md");
     project
         .run(&["plan", "Rename total", "--document", given.to_str().unwrap()])

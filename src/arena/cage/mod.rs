@@ -4,6 +4,8 @@
 //! Invariant: outside of `upper` and `bound` a caged command changes nothing that outlives it, whoever runs it. What it
 //! started ends with it, with its limits, with its canceller and with this process. How it ended is told by the wrapper
 //! on a channel that the command does not have.
+//! It can still write to a pipe with a name that it can see, lock a file that it can read, and reach a socket that was
+//! renamed or is made meanwhile: a read-only mount forbids none of them, and covers stand only on what is found.
 //! Absent: what the layers hold, and what becomes of `upper` (the view's).
 
 #[cfg(target_os = "linux")]

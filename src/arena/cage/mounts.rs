@@ -3,13 +3,16 @@
 //! Invariant: after `make` a path can be written only if it lies in the view, in a bound folder, in a private temporary
 //! folder or is a device that keeps nothing. That also holds for root: it is the mounts that refuse, not the modes.
 //! Nothing is made in the user's folders for a mount to stand on.
-//! Absent: a secret that the host shows a second time under a path that nobody named.
+//! Absent: pipes with a name, which can be written to through a read-only mount, and locks, which can be taken on what
+//! can be read; a secret that the host shows a second time under a path that nobody named, or whose file its owner
+//! replaces meanwhile: a cover falls off with the file it stands on.
 
 use super::raw::{self, NO_DEVICES, NO_SUID, READ_ONLY};
 use super::wire::Fault;
 use super::{Cage, Network, volumes};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::CWD;
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind, mount_change,
     mount_remount, move_mount, open_tree, unmount,
@@ -54,7 +57,7 @@ const TOOLS: [&str; 13] = [
 pub(super) fn make(cage: &Cage, sockets: &[PathBuf]) -> Result<(), Fault> {
     let apart = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     mount_change("/", apart).map_err(Fault::at("mounts that nobody else sees"))?;
-    let private = private(cage);
+    let (private, shut) = private(cage);
     let view = view(cage)?;
     let devices = devices()?;
     let kept = kept(cage, &private)?;
@@ -73,7 +76,15 @@ pub(super) fn make(cage: &Cage, sockets: &[PathBuf]) -> Result<(), Fault> {
         temporary(folder, if folder.ends_with("tmp") { room } else { room / 4 })?;
     }
     dev(devices, room / 4)?;
-    for part in kept.into_iter().chain([view]) {
+    let (inside, kept): (Vec<Part>, Vec<Part>) =
+        kept.into_iter().partition(|part| shut.iter().any(|folder| part.at.starts_with(folder)));
+    for part in kept {
+        part.attach(&private)?;
+    }
+    for folder in shut.iter().filter(|folder| folder.is_dir()) {
+        temporary(folder, room / 4)?;
+    }
+    for part in inside.into_iter().chain([view]) {
         part.attach(&private)?;
     }
     if let Some(target) = nix {
@@ -185,15 +196,16 @@ fn view(cage: &Cage) -> Result<Part, Fault> {
 }
 
 /// Which folders are private. A hidden folder with the workspace or a bound folder below it is one too: it is empty but
-/// for the way down.
-fn private(cage: &Cage) -> BTreeSet<PathBuf> {
+/// for the way down. Second, such ones that lie in a private folder, where what is kept could show them again.
+fn private(cage: &Cage) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
     let fixed = PRIVATE.iter().filter_map(|path| fs::canonicalize(path).ok());
     let above = cage.hidden.iter().filter_map(|path| fs::canonicalize(path).ok());
     let above = above.filter(|path| is_above(cage, path));
     let all: BTreeSet<PathBuf> = fixed.chain(above).filter(|path| path.is_dir() && *path != cage.root).collect();
+    let every = all.clone();
     // One in another would hide what was put into it.
-    let outer = |path: &PathBuf| !all.iter().any(|other| path != other && path.starts_with(other));
-    all.iter().filter(|path| outer(path)).cloned().collect()
+    let outer = |path: &PathBuf| !every.iter().any(|other| path != other && path.starts_with(other));
+    all.into_iter().partition(|path| outer(path))
 }
 
 fn is_above(cage: &Cage, hidden: &Path) -> bool {
@@ -280,7 +292,11 @@ fn hide(cage: &Cage, sockets: &[PathBuf]) -> Result<(), Fault> {
     for path in secrets.chain(sockets.iter().filter(is_socket)) {
         let Ok(meta) = fs::symlink_metadata(path) else { continue };
         let cover = Path::new(STAGE).join(if meta.is_dir() { "void" } else { "empty" });
-        mount_bind(cover, path).map_err(Fault::at(format!("a cover for {}", path.display())))?;
+        match mount_bind(cover, path) {
+            // It is gone since: nothing is there to be seen.
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(Fault::at(format!("a cover for {}", path.display()))(error)),
+        }
     }
     Ok(())
 }

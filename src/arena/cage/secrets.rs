@@ -1,9 +1,11 @@
 //! Where the secrets of a person and of a machine lie.
 //!
 //! Invariant: only names; nothing is opened. A path that does not exist costs a look and hides nothing. Absent: secrets
-//! of the workspace itself, which the project's own tests may need, and what no convention names.
+//! of the workspace itself (the view hides ignored ones), and what no convention names. A cover stands on the file that
+//! was there when the command began; where a tool has a folder of its own, that is covered, because a file that its
+//! owner replaces meanwhile would be seen.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Below a home. From the documentation of each tool, and the lists of gitleaks and trufflehog.
@@ -36,9 +38,8 @@ const OF_A_PERSON: &[&str] = &[
     ".config/gcloud",
     ".kube",
     ".oci",
-    ".docker/config.json",
-    ".docker/contexts",
-    ".config/containers/auth.json",
+    ".docker",
+    ".config/containers",
     ".config/doctl",
     ".config/hcloud",
     ".fly",
@@ -48,7 +49,7 @@ const OF_A_PERSON: &[&str] = &[
     ".local/share/com.vercel.cli",
     ".terraform.d",
     ".terraformrc",
-    ".pulumi/credentials.json",
+    ".pulumi",
     ".boto",
     ".s3cfg",
     ".databrickscfg",
@@ -68,8 +69,8 @@ const OF_A_PERSON: &[&str] = &[
     ".yarnrc",
     ".yarnrc.yml",
     ".pypirc",
-    ".config/pip/pip.conf",
-    ".pip/pip.conf",
+    ".config/pip",
+    ".pip",
     ".config/pypoetry/auth.toml",
     ".cargo/credentials",
     ".cargo/credentials.toml",
@@ -78,6 +79,11 @@ const OF_A_PERSON: &[&str] = &[
     ".m2/settings-security.xml",
     ".composer/auth.json",
     ".config/composer/auth.json",
+    ".ansible",
+    ".config/openstack",
+    ".msmtprc",
+    ".config/msmtp",
+    ".mbsyncrc",
     ".nuget/NuGet",
     ".config/NuGet",
     ".hex/hex.config",
@@ -108,6 +114,12 @@ const OF_A_PERSON: &[&str] = &[
     ".config/microsoft-edge",
     ".config/vivaldi",
     ".config/opera",
+    ".cache/mozilla",
+    ".cache/google-chrome",
+    ".cache/chromium",
+    ".cache/BraveSoftware",
+    ".cache/microsoft-edge",
+    ".cache/vivaldi",
     ".config/Slack",
     ".config/discord",
     ".config/Signal",
@@ -128,7 +140,8 @@ const OF_A_PERSON: &[&str] = &[
     ".zhistory",
     ".histfile",
     ".sh_history",
-    ".local/share/fish/fish_history",
+    ".local/share/fish",
+    ".local/share/atuin",
     ".python_history",
     ".node_repl_history",
     ".psql_history",
@@ -156,6 +169,9 @@ const OF_THE_MACHINE: &[&str] = &[
     "/etc/wireguard",
     "/etc/NetworkManager/system-connections",
     "/etc/ssl/private",
+    "/etc/letsencrypt",
+    "/etc/ipsec.secrets",
+    "/etc/ipsec.d/private",
     "/etc/ppp",
     "/etc/openvpn",
     "/etc/kubernetes",
@@ -206,10 +222,10 @@ pub fn secrets(env: impl Iterator<Item = (OsString, OsString)>) -> Vec<PathBuf> 
             Some("CARGO_HOME") => {
                 found.extend(["credentials", "credentials.toml"].map(|file| Path::new(&value).join(file)));
             }
-            Some("XDG_CONFIG_HOME") => {
-                let own = OF_A_PERSON.iter().filter_map(|path| path.strip_prefix(".config/"));
-                found.extend(own.map(|path| Path::new(&value).join(path)));
-            }
+            Some("XDG_CONFIG_HOME") => found.extend(moved(".config/", &value)),
+            Some("XDG_DATA_HOME") => found.extend(moved(".local/share/", &value)),
+            Some("XDG_STATE_HOME") => found.extend(moved(".local/state/", &value)),
+            Some("XDG_CACHE_HOME") => found.extend(moved(".cache/", &value)),
             Some(name) if NAMED.contains(&name) => found.extend(std::env::split_paths(&value)),
             Some(_) | None => {}
         }
@@ -222,6 +238,11 @@ pub fn secrets(env: impl Iterator<Item = (OsString, OsString)>) -> Vec<PathBuf> 
     found.sort();
     found.dedup();
     found
+}
+
+/// What lies below this folder of a home, where that was moved.
+fn moved(folder: &str, to: &OsStr) -> impl Iterator<Item = PathBuf> {
+    OF_A_PERSON.iter().filter_map(move |path| Some(Path::new(to).join(path.strip_prefix(folder)?)))
 }
 
 #[cfg(unix)]
@@ -240,6 +261,9 @@ mod tests {
         let env = [
             ("HOME", "/home/ada"),
             ("XDG_CONFIG_HOME", "/conf"),
+            ("XDG_DATA_HOME", "/data"),
+            ("XDG_STATE_HOME", "/state"),
+            ("XDG_CACHE_HOME", "/cache"),
             ("CARGO_HOME", "/cargo"),
             ("KUBECONFIG", "/k/one:/k/two"),
             ("SSH_AUTH_SOCK", "relative"),
@@ -251,6 +275,10 @@ mod tests {
             "/home/ada/.config/gcloud",
             "/home/ada/.bash_history",
             "/conf/gcloud",
+            "/data/atuin",
+            "/state/nvim/shada",
+            "/cache/mozilla",
+            "/etc/letsencrypt",
             "/cargo/credentials.toml",
             "/k/one",
             "/k/two",

@@ -13,6 +13,7 @@ use rustix::fd::AsFd;
 use rustix::thread::{
     CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
+use std::collections::HashMap;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -84,11 +85,46 @@ fn begin(cage: &Cage) -> Result<(Child, UnixStream), Fault> {
 /// Sockets with a path that somebody listens on now. What a socket does is not bound by a read-only mount.
 fn sockets() -> Vec<PathBuf> {
     let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let paths = table.lines().filter_map(|line| line.find(" /").and_then(|at| line.get(at + 1..)));
-    let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+    let mut holders = None;
+    named(&table, |inode| holders.get_or_insert_with(holders_of_sockets).get(inode).cloned().unwrap_or_default())
+}
+
+/// The paths in the kernel's table. One that does not begin at the root is relative to the folder in which it was
+/// bound; the nearest that can be known is where its holder is now.
+fn named(table: &str, mut folders: impl FnMut(&str) -> Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for row in table.lines().skip(1) {
+        // Numbers are padded with blanks, and a name may begin with one.
+        let after = |rest: &str| Some(rest.trim_start().split_once(' ')?.1.to_owned());
+        let rest = (0..6).try_fold(row.to_owned(), |rest, _| after(&rest));
+        let Some((inode, name)) = rest.as_deref().and_then(|rest| rest.trim_start().split_once(' ')) else { continue };
+        // What begins with `@` has no path.
+        match name.bytes().next() {
+            None | Some(b'@') => {}
+            Some(b'/') => paths.push(PathBuf::from(name)),
+            Some(_) => paths.extend(folders(inode).into_iter().map(|folder| folder.join(name))),
+        }
+    }
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// The folders of the processes that hold each socket, by its number; of those that may be looked at.
+fn holders_of_sockets() -> HashMap<String, Vec<PathBuf>> {
+    let mut found: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    for process in processes {
+        let Ok(folder) = std::fs::read_link(process.join("cwd")) else { continue };
+        for open in std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
+            let Ok(target) = std::fs::read_link(open.path()) else { continue };
+            let number = target.to_str().and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']'));
+            if let Some(number) = number {
+                found.entry(number.to_owned()).or_default().push(folder.clone());
+            }
+        }
+    }
+    found
 }
 
 struct Watch<'a> {
@@ -185,9 +221,13 @@ enum Turn {
     HostGone,
 }
 
-/// What is written to disk. Counting is slow, so it is done only when the file system has lost that much.
+/// Bytes that a command leaves free on the disk.
+const SPARE: u64 = 1 << 30;
+
+/// What is written to disk. Counting is slow, so it is done only when the file system has lost that much. What has no
+/// name is counted by nobody, so what is free has the last word, also when others write at the same time.
 struct Disk {
-    limit: u64,
+    room: Room,
     folders: Vec<PathBuf>,
     /// A bound folder is warm from earlier runs; only what changed since is this command's.
     since: i64,
@@ -197,23 +237,27 @@ struct Disk {
 
 impl Disk {
     fn new(cage: &Cage) -> Self {
-        let limit = cage.limits.disk;
         let bound = cage.bound.iter().map(|bound| bound.from.clone());
         let folders: Vec<PathBuf> = std::iter::once(cage.upper.clone()).chain(bound).collect();
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let since = now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(0));
-        Self { limit, folders, since, suspicious: free(&cage.upper).saturating_sub(limit) }
+        let free = free(&cage.upper);
+        let room = Room::of(cage.limits.disk, free);
+        Self { folders, since, suspicious: free.saturating_sub(room.limit), room }
     }
 
     fn is_over(&mut self) -> bool {
         let Some(upper) = self.folders.first() else { return false };
         let now = free(upper);
+        if self.room.is_spent(now) {
+            return true;
+        }
         if now > self.suspicious {
             return false;
         }
         let written = self.folders.iter().map(|folder| self.written_below(folder)).fold(0, u64::saturating_add);
-        self.suspicious = now.saturating_sub(self.limit.saturating_sub(written).max(1 << 20));
-        written > self.limit
+        self.suspicious = now.saturating_sub(self.room.limit.saturating_sub(written).max(1 << 20));
+        written > self.room.limit
     }
 
     fn written_below(&self, folder: &Path) -> u64 {
@@ -233,6 +277,57 @@ impl Disk {
     }
 }
 
+/// How much a command may take from a disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Room {
+    limit: u64,
+    /// Below this nothing may fall.
+    least: u64,
+}
+
+impl Room {
+    /// Of a disk with so much free. Where that is little, half of it stays.
+    fn of(limit: u64, free: u64) -> Self {
+        let spare = SPARE.min(free / 2);
+        let limit = limit.min(free.saturating_sub(spare));
+        Self { limit, least: free.saturating_sub(limit) }
+    }
+
+    /// Whether a disk with so much free has lost more than the room.
+    fn is_spent(self, free: u64) -> bool {
+        free < self.least
+    }
+}
+
 fn free(folder: &Path) -> u64 {
     rustix::fs::statvfs(folder).map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_takes_no_more_than_its_limit_and_leaves_some_of_a_full_disk() {
+        let room = |limit, free| {
+            let Room { limit, least } = Room::of(limit, free);
+            [limit >> 20, least >> 20]
+        };
+        assert_eq!(room(32 << 30, 100 << 30), [32 << 10, 68 << 10]);
+        assert_eq!(room(32 << 30, 10 << 30), [9 << 10, 1 << 10]);
+        assert_eq!(room(32 << 30, 100 << 20), [50, 50]);
+        let narrow = Room::of(32 << 30, 10 << 30);
+        assert!(!narrow.is_spent(10 << 30) && !narrow.is_spent(1 << 30) && narrow.is_spent((1 << 30) - 1));
+    }
+
+    #[test]
+    fn a_socket_is_found_by_the_folder_of_whoever_holds_it() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+                     0000: 00000002 00000000 00010000 0001 01 11 /run/a b\n\
+                     0000: 00000002 00000000 00010000 0001 01 12 @abstract\n\
+                     0000: 00000002 00000000 00010000 0001 01 13\n\
+                     0000: 00000002 00000000 00010000 0001 01    14 sub/rel\n";
+        let held = |inode: &str| if inode == "14" { vec![PathBuf::from("/home/ada")] } else { Vec::new() };
+        assert_eq!(named(table, held), [PathBuf::from("/home/ada/sub/rel"), PathBuf::from("/run/a b")]);
+    }
 }

@@ -1,9 +1,11 @@
 //! What lies in the user's tree beside the inputs: ignored files and folders, which a view shows as they are.
 //!
-//! Invariant: each such entry is one of: hidden (secrets, our own pages), an output of builds (a folder of the task's
-//! own stands in its place), a dependency (seen, never judged by time), or loose, and then its newest time is known or
-//! taken for newer than anything. Absent: what lies deeper in an ignored folder, except for its times.
+//! Invariant: each such entry is one of: hidden (secrets, our own pages, what `.planwrightignore` names), an output of
+//! builds (a folder of the task's own stands in its place), a dependency (seen, never judged by time), or loose, and
+//! then its newest time is known or taken for newer than anything. Absent: what lies deeper in an ignored folder, except for its times; a secret or a
+//! rule for something there hides nothing.
 
+use super::rules::Rules;
 use crate::arena::sources::{Stamp, is_build_folder};
 use crate::domain::ids::WorkspacePath;
 use crate::domain::policy::paths;
@@ -45,6 +47,7 @@ pub(super) struct Beside {
 /// shows.
 pub(super) fn look(root: &Path, given: &BTreeSet<WorkspacePath>, folders: &BTreeSet<String>) -> Beside {
     let mut beside = Beside::default();
+    let mut rules = Rules::new(root, |path| Some(root.join(path)).filter(|at| at.is_file()));
     for folder in folders.iter().map(String::as_str).chain([""]) {
         let Ok(entries) = std::fs::read_dir(root.join(folder)) else { continue };
         for entry in entries.flatten() {
@@ -54,7 +57,10 @@ pub(super) fn look(root: &Path, given: &BTreeSet<WorkspacePath>, folders: &BTree
             if given.contains(&path) || folders.contains(path.as_str()) {
                 continue;
             }
-            beside.take(&path, &entry.path());
+            match kind(&path, &entry.path()) {
+                Kind::Loose if rules.withhold(path.as_str(), entry.path().is_dir()) => drop(beside.hidden.insert(path)),
+                kind => beside.take(kind, &path, &entry.path()),
+            }
         }
     }
     let tops = tops(given);
@@ -95,8 +101,8 @@ fn kind(path: &WorkspacePath, at: &Path) -> Kind {
 }
 
 impl Beside {
-    fn take(&mut self, path: &WorkspacePath, at: &Path) {
-        match kind(path, at) {
+    fn take(&mut self, kind: Kind, path: &WorkspacePath, at: &Path) {
+        match kind {
             Kind::Hidden => drop(self.hidden.insert(path.clone())),
             Kind::Output => drop(self.outputs.insert(path.clone())),
             Kind::Loose => self.newest_ns = self.newest_ns.max(newest(at)),

@@ -8,7 +8,8 @@
 //! Nothing but this writes here, and no link is followed.
 //! Absent: ignored files, which show through from the user's tree as they are at the moment.
 
-use crate::arena::copy::{folders, remove_folder};
+use crate::arena::copy::folders;
+use crate::arena::remove::remove_folder;
 use crate::arena::sources::{Content, Input, Inputs, Sources, Stamp, now_ns, pour, view_hash, workspace_path};
 use crate::domain::ids::{ContentHash, WorkspacePath};
 use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -21,7 +21,8 @@ mod upper;
 
 pub(crate) use caches::Caps;
 
-use super::copy::{folder_name, folders, remove_folder};
+use super::copy::{folder_name, folders};
+use super::remove::remove_folder;
 use super::sources::{Inputs, Sources};
 use super::wrote::Wrote;
 use crate::domain::change::Entry;
@@ -131,10 +132,10 @@ impl TaskView {
         Ok(Ready { hash: given.hash, notes, layer: self.layer.tree().to_owned(), upper, work, bound, env })
     }
 
-    /// What the command wrote. To be asked once every process of it is gone.
-    pub(super) fn ended(&mut self, root: &Path) -> Wrote {
+    /// What the command wrote, if it is wanted. To be asked once every process of it is gone.
+    pub(super) fn ended(&mut self, root: &Path, keeps: bool) -> Wrote {
         let upper = self.folder.join("upper");
-        let wrote = upper::collect(&upper, &self.layer, root);
+        let wrote = if keeps { upper::collect(&upper, &self.layer, root) } else { Wrote::default() };
         self.layer.command_ended();
         // What stays is cleared away by the next one.
         let _ = remove(&upper);

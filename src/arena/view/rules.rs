@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The names of files with rules, the stronger first.
 const NAMES: [&str; 2] = [".planwrightignore", ".gitignore"];
 
+/// Bytes of a file with rules; a larger one has none. A command may have written it, and each line becomes a pattern.
+const LARGEST: u64 = 1 << 20;
+
 /// Where the file at a path stands now. `None` = there is none.
 type Standing<'a> = dyn Fn(&str) -> Option<PathBuf> + 'a;
 
@@ -47,20 +50,34 @@ impl<'a> Rules<'a> {
         ends.into_iter().any(|(end, is_folder)| path.get(..end).is_some_and(|part| self.names(part, is_folder)))
     }
 
-    fn names(&mut self, path: &str, is_folder: bool) -> bool {
+    /// Whether our own rules keep this path, or a folder above it, from us.
+    pub(super) fn withhold(&mut self, path: &str, is_folder: bool) -> bool {
+        let ends = path.match_indices('/').map(|(at, _)| (at, true)).chain([(path.len(), is_folder)]);
+        ends.into_iter()
+            .any(|(end, is_folder)| path.get(..end).and_then(|part| self.ranked(0, part, is_folder)) == Some(true))
+    }
+
+    /// What the nearest file of this rank says, if it says something.
+    fn ranked(&mut self, rank: usize, path: &str, is_folder: bool) -> Option<bool> {
         let at = self.root.join(path);
-        for rank in 0..NAMES.len() {
-            let mut folder = path;
-            while !folder.is_empty() {
-                folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
-                let Some(rules) = self.folder(folder).get(rank).and_then(Option::as_ref) else { continue };
-                match rules.matched(&at, is_folder) {
-                    Match::None => {}
-                    Match::Ignore(_) => return true,
-                    Match::Whitelist(_) => return false,
-                }
+        let mut folder = path;
+        while !folder.is_empty() {
+            folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+            let Some(rules) = self.folder(folder).get(rank).and_then(Option::as_ref) else { continue };
+            match rules.matched(&at, is_folder) {
+                Match::None => {}
+                Match::Ignore(_) => return Some(true),
+                Match::Whitelist(_) => return Some(false),
             }
         }
+        None
+    }
+
+    fn names(&mut self, path: &str, is_folder: bool) -> bool {
+        if let Some(ignored) = (0..NAMES.len()).find_map(|rank| self.ranked(rank, path, is_folder)) {
+            return ignored;
+        }
+        let at = self.root.join(path);
         let found = self.outer.iter().map(|rules| rules.matched(&at, is_folder)).find(|found| !found.is_none());
         found.is_some_and(|found| found.is_ignore())
     }
@@ -71,7 +88,11 @@ impl<'a> Rules<'a> {
             let file = |name: &str| {
                 let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
                 let mut rules = GitignoreBuilder::new(root.join(folder));
-                let _ = rules.add(standing(&path)?);
+                let at = standing(&path)?;
+                if at.metadata().is_ok_and(|meta| meta.len() > LARGEST) {
+                    return None;
+                }
+                let _ = rules.add(at);
                 rules.build().ok()
             };
             NAMES.into_iter().map(file).collect()

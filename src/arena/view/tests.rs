@@ -459,7 +459,7 @@ fn what_a_command_wrote_is_read_from_the_upper_folder() {
     write("bin.dat", "a\0b");
     symlink("src", ready.upper.join("link")).unwrap();
     write("link2", "no link any more");
-    let wrote = view.ended(place.sources.root());
+    let wrote = view.ended(place.sources.root(), true);
     let lines = wrote.entries.iter().map(|(path, entry)| match entry {
         Entry::Absent => format!("- {path}"),
         Entry::File { text, mode } => format!("+ {path} {mode:o} {text:?}"),

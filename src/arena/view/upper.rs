@@ -2,7 +2,8 @@
 //!
 //! Invariant: an entry stands here only if its hash differs from what the layer showed; what a command removed is told
 //! by a character device 0:0 in its place, what it replaced as a whole by an opaque folder. Read after every process
-//! of the command is gone. Absent: build folders, ignored files and git's own (dropped with the folder).
+//! of the command is gone, and no further than limits allow: the command decides how much there is. Absent: build
+//! folders, ignored files and git's own (dropped with the folder).
 
 use super::layer::Layer;
 use super::rules::Rules;
@@ -18,6 +19,13 @@ use std::path::Path;
 
 /// As overlayfs writes it for a folder that hides the one below it, in a user namespace.
 const OPAQUE: &str = "user.overlay.opaque";
+
+/// Folders in folders that are read. No project of people's nests half as deep; a path has room for two thousand.
+const DEEPEST: usize = 64;
+/// New or changed files that are taken. Everything is held in memory until a person has seen it.
+const MOST_FILES: usize = 5_000;
+/// Bytes of them together.
+const MOST_BYTES: usize = 64 << 20;
 
 /// Compares the folder with what the layer shows.
 pub(super) fn collect(upper: &Path, layer: &Layer, root: &Path) -> Wrote {
@@ -36,9 +44,18 @@ pub(super) fn collect(upper: &Path, layer: &Layer, root: &Path) -> Wrote {
         wrote: Wrote::default(),
         gone: BTreeSet::new(),
         standing: BTreeSet::new(),
+        bytes: 0,
+        left_out: 0,
     };
-    reading.folder("");
-    let Reading { mut wrote, gone, standing, .. } = reading;
+    let mut waiting = vec![String::new()];
+    while let Some(folder) = waiting.pop() {
+        reading.folder(&folder, &mut waiting);
+    }
+    let Reading { mut wrote, gone, standing, left_out, .. } = reading;
+    if left_out > 0 {
+        let most = MOST_BYTES >> 20;
+        wrote.notes.push(format!("dropped: more than {MOST_FILES} files or more than {most} MB: {left_out} files"));
+    }
     wrote.entries.extend(gone.difference(&standing).map(|path| (path.clone(), Entry::Absent)));
     wrote.entries.sort_by(|a, b| a.0.cmp(&b.0));
     wrote.notes.sort();
@@ -55,10 +72,14 @@ struct Reading<'a> {
     /// Shown before, and gone unless it stands in the upper folder.
     gone: BTreeSet<WorkspacePath>,
     standing: BTreeSet<WorkspacePath>,
+    /// Of the entries.
+    bytes: usize,
+    /// Files beyond the limits.
+    left_out: u64,
 }
 
 impl Reading<'_> {
-    fn folder(&mut self, folder: &str) {
+    fn folder(&mut self, folder: &str, waiting: &mut Vec<String>) {
         let entries = match std::fs::read_dir(self.upper.join(folder)) {
             Ok(entries) => entries,
             Err(error) => {
@@ -74,13 +95,13 @@ impl Reading<'_> {
             });
             match path.as_deref().and_then(|path| WorkspacePath::new(path).ok()) {
                 Some(path) if matches!(path.file_name(), ".git" | ".planwright") => {}
-                Some(path) => self.entry(&path, &meta),
+                Some(path) => self.entry(&path, &meta, waiting),
                 None => self.wrote.notes.push(format!("dropped: {} was made (its name)", name.display())),
             }
         }
     }
 
-    fn entry(&mut self, path: &WorkspacePath, meta: &Metadata) {
+    fn entry(&mut self, path: &WorkspacePath, meta: &Metadata, waiting: &mut Vec<String>) {
         let is_whiteout = meta.file_type().is_char_device() && meta.rdev() == 0;
         if meta.is_dir() {
             if self.layer.at(path).is_some() {
@@ -91,7 +112,10 @@ impl Reading<'_> {
                 self.gone.extend(self.layer.below(path.as_str()).cloned());
             }
             if leads || !is_build_folder(path.file_name()) {
-                self.folder(path.as_str());
+                match path.as_str().matches('/').count() < DEEPEST {
+                    true => waiting.push(path.as_str().to_owned()),
+                    false => self.wrote.notes.push(format!("dropped: what lies deeper in {path}")),
+                }
             }
             return;
         }
@@ -112,16 +136,34 @@ impl Reading<'_> {
                         }
                     }
                     Ok(entry) if entry.hash().as_str() == there.hash => {}
-                    Ok(entry) => self.wrote.entries.push((path.clone(), entry)),
+                    Ok(entry) => self.take(path, entry),
                     Err(why) => self.wrote.notes.push(format!("dropped: {path} was written, but {why}")),
                 }
             }
             None if self.rules.ignore(path.as_str()) => {}
+            None if self.is_full() => self.left_out += 1,
             None => match read(self.upper, path) {
-                Ok(entry) => self.wrote.entries.push((path.clone(), entry)),
+                Ok(entry) => self.take(path, entry),
                 Err(why) => self.wrote.notes.push(format!("dropped: {path} was made, but {why}")),
             },
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.wrote.entries.len() >= MOST_FILES || self.bytes >= MOST_BYTES
+    }
+
+    fn take(&mut self, path: &WorkspacePath, entry: Entry) {
+        let bytes = match &entry {
+            Entry::File { text, .. } => text.len(),
+            Entry::Absent => 0,
+        };
+        if self.is_full() || self.bytes.saturating_add(bytes) > MOST_BYTES {
+            self.left_out += 1;
+            return;
+        }
+        self.bytes += bytes;
+        self.wrote.entries.push((path.clone(), entry));
     }
 }
 

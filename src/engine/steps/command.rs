@@ -76,7 +76,8 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
             // A save of the person while the command runs is later than the view, and no change of the step's.
             let before = users(&world, &plan, &own, &laid).await;
             let stage = Stage::View(laid.view().into_iter().collect());
-            let order = RunOrder { task, effect, command: order_command, stage, timeout, key: None, trace };
+            let order =
+                RunOrder { task, effect, command: order_command, stage, timeout, keeps: true, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(arena_fault)?;
             let mut started = Vec::new();
             for (path, _) in outcome.wrote.iter().filter(|(path, _)| may_write(&plan, &own.id, path)) {
@@ -147,7 +148,8 @@ async fn outside(run: &mut Run, step: &Step, command: &Command, setting: &Settin
     let came: Came<RunOutcome> = run
         .effect(what, request, 0, |effect| async move {
             let stage = Stage::Workspace;
-            let order = RunOrder { task, effect, command: order_command, stage, timeout, key: Some(key), trace };
+            let order =
+                RunOrder { task, effect, command: order_command, stage, timeout, keeps: false, key: Some(key), trace };
             world.arena.run(order, deltas).await.map(|outcome| (outcome, None)).map_err(arena_fault)
         })
         .await?;

@@ -75,6 +75,12 @@ const BOMBS: &[Bomb] = &[
         ending: Ending::Told(End::Disk),
     },
     Bomb {
+        name: "bytes on disk without a name",
+        script: "import os, time\nopened = [open('f%d' % n, 'wb') for n in range(10)]\nfor n in range(10):\n    os.remove('f%d' % n)\n    opened[n].write(b'x' * (8 << 20))\n    opened[n].flush()\n    os.fsync(opened[n].fileno())\ntime.sleep(2)",
+        narrow: |limits| CageLimits { disk: 40 << 20, ..limits },
+        ending: Ending::Told(End::Disk),
+    },
+    Bomb {
         name: "bytes of a file",
         script: "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nopen('f', 'wb').write(b'x' * (10 << 20))",
         narrow: |limits| CageLimits { file_size: 1 << 20, ..limits },
@@ -83,7 +89,7 @@ const BOMBS: &[Bomb] = &[
     Bomb {
         name: "a private folder",
         script: "import tempfile\nfor n in range(3):\n    f = tempfile.NamedTemporaryFile(delete=False)\n    f.write(b'x' * (20 << 20))\n    f.flush()",
-        narrow: |limits| CageLimits { disk: 30 << 20, ..limits },
+        narrow: |limits| CageLimits { memory: 90 << 20, ..limits },
         ending: Ending::Told(End::Exit(1)),
     },
     Bomb {
@@ -146,6 +152,7 @@ pub fn all(ground: &Ground) {
     let fixture = Fixture::new(ground, &servers);
     ends(ground, &fixture);
     surroundings(ground, &fixture);
+    nested(ground, &servers);
     fetches(ground, &servers);
     volumes(ground, &servers);
     cancelled(ground, &servers);
@@ -207,6 +214,25 @@ fn surroundings(ground: &Ground, fixture: &Fixture<'_>) {
     assert!(matches!(core.trim(), "1 1" | "0 0"), "{core}");
     // Its own group and session, and no terminal.
     assert_eq!(said("exec 2>&1; test -w /dev/tty && cat /dev/tty || echo none").lines().last(), Some("none"));
+}
+
+/// A home below a private folder is seen, and a folder in it that is hidden stays so, but for what is bound there.
+fn nested(ground: &Ground, servers: &Servers) {
+    let fixture = Fixture::new(ground, servers);
+    let home = tempfile::tempdir_in("/tmp").unwrap();
+    for (path, text) in [("plain", "x"), ("cache/other", "x"), ("cache/own/was", "x")] {
+        std::fs::create_dir_all(home.path().join(path).parent().unwrap()).unwrap();
+        std::fs::write(home.path().join(path), text).unwrap();
+    }
+    let script = "test -e plain && test ! -e cache/other && test ! -e cache/own/was && echo x > cache/own/new";
+    let mut cage = fixture.cage(["/bin/sh", "-c", &format!("cd $HOME && {script}")].map(Into::into).to_vec());
+    cage.env.retain(|(name, _)| name != "HOME");
+    cage.env.push(("HOME".into(), home.path().into()));
+    cage.hidden.push(home.path().join("cache"));
+    cage.bound[0].at = home.path().join("cache/own");
+    let ran = run(ground, &cage).unwrap();
+    assert_eq!(ran.ending, Ending::Told(End::Exit(0)), "{}", ran.output);
+    assert!(fixture.at.join("bound/new").exists() && !home.path().join("cache/own/new").exists());
 }
 
 /// With the host's network a step can fetch, and nothing else is wider than before.

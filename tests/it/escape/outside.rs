@@ -96,6 +96,10 @@ impl Servers {
         *self.tried.lock().unwrap().entry(who).or_default() += 1;
     }
 
+    pub fn played(&self) -> usize {
+        self.tried.lock().unwrap().values().sum()
+    }
+
     pub fn counts(&self) -> String {
         let tried = self.tried.lock().unwrap();
         tried.iter().map(|(who, count)| format!("{count} {who}")).collect::<Vec<_>>().join(", ")
@@ -130,13 +134,15 @@ pub struct Fixture<'a> {
     before: BTreeMap<PathBuf, String>,
     /// A process outside, with a secret among its variables; it lets itself be traced.
     victim: Option<std::process::Child>,
+    /// Others at work outside.
+    others: Vec<std::process::Child>,
 }
 
 impl Drop for Fixture<'_> {
     fn drop(&mut self) {
-        if let Some(victim) = &mut self.victim {
-            let _ = victim.kill();
-            let _ = victim.wait();
+        for child in self.victim.iter_mut().chain(&mut self.others) {
+            let _ = child.kill();
+            let _ = child.wait();
         }
         for process in processes(&self.nap) {
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
@@ -171,6 +177,7 @@ const FILES: &[(&str, &str)] = &[
     ("home/.ssh/id_rsa", "TOKEN\n"),
     ("home/.aws/credentials", "TOKEN\n"),
     ("home/.netrc", "TOKEN\n"),
+    ("home/.docker/config.json", "TOKEN\n"),
     ("home/.cargo/credentials.toml", "TOKEN\n"),
     ("home/.cargo/registry/src/x/lib.rs", "// code\n"),
     ("home/.cargo/bin/tool", "x\n"),
@@ -221,6 +228,7 @@ impl<'a> Fixture<'a> {
             folder,
             before: BTreeMap::new(),
             victim: None,
+            others: Vec::new(),
         };
         made.before = made.digest();
         made
@@ -244,6 +252,24 @@ impl<'a> Fixture<'a> {
     /// Somebody listens in the workspace.
     pub fn with_socket(self) -> Self {
         self.servers.unix(bind_in(&self.at.join("ws"), "sock"));
+        self
+    }
+
+    /// Whoever the row's script counts on.
+    pub fn with_others(mut self, row: &Row) -> Self {
+        let listens = |bound: &str, named: &str| {
+            let [bound, named] = [bound, named].map(|name| format!("{name}-{}", self.say));
+            others::listens(&self.servers.folder, &bound, &named, self.servers.tcp)
+        };
+        if row.script.contains("RELATIVE") {
+            self.others = vec![listens("relative", "relative")];
+        }
+        if row.script.contains("RENAMED") {
+            self.others = vec![listens("bound", "renamed")];
+        }
+        if row.script.contains("PIPE") {
+            others::pipe(&self.at.join("beside/pipe"), self.servers.heard.clone());
+        }
         self
     }
 
@@ -311,6 +337,9 @@ impl<'a> Fixture<'a> {
             ("DGRAM", server("dgram")),
             ("INNER", path("ws/sock")),
             ("LATE", self.servers.folder.join(format!("late-{}", self.say)).into()),
+            ("RELATIVE", server(&format!("relative-{}", self.say))),
+            ("RENAMED", server(&format!("renamed-{}", self.say))),
+            ("PIPE", path("beside/pipe")),
             ("ABSTRACT", self.servers.name.clone().into()),
             ("SUID", self.ground.base.with_file_name("suid").into()),
         ]
@@ -379,6 +408,9 @@ impl<'a> Fixture<'a> {
 
     /// A socket that is not there before the script says that it runs.
     fn make_late(&self, row: &Row, ready: &Path) -> Option<std::thread::JoinHandle<()>> {
+        if row.script.contains("swapped") {
+            others::replaces(self.at.join("home"), ready.to_owned());
+        }
         let wanted = row.script.contains("LATE");
         let (ready, late) = (ready.to_owned(), self.servers.folder.join(format!("late-{}", self.say)));
         let heard = self.servers.heard.clone();
@@ -437,7 +469,8 @@ pub const LIMITS: CageLimits = CageLimits {
     processes: 256,
     files: 1024,
     file_size: 64 << 20,
-    disk: 256 << 20,
+    // Others write to this disk meanwhile.
+    disk: 8 << 30,
     wall: Duration::from_secs(60),
     grace: Duration::from_secs(1),
 };

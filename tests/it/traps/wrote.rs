@@ -54,3 +54,44 @@ fn every_kind_of_change_is_told_and_gone_before_the_next_command() {
     let again = trap.view(&["sh", "-c", "find . -type f | LC_ALL=C sort | xargs cat"], &[]);
     assert_eq!(again.output, "*.o\nfilegfabsame#!/bin/sh\nde");
 }
+
+#[test]
+fn folders_in_folders_without_end_cost_neither_the_host_nor_the_next_command() {
+    let Some(trap) = Trap::new(&[("ws/a.txt", "a")]) else { return };
+    let script = "import os\nfor _ in range(20000):\n    os.mkdir('d')\n    os.chdir('d')";
+    let outcome = trap.view(&["python3", "-c", script], &[]);
+    assert!(passes(&outcome), "{}", outcome.output);
+    assert!(outcome.output.contains("[planwright: dropped: what lies deeper in d/d/"), "{}", outcome.output);
+    assert_eq!(outcome.wrote, []);
+    assert_eq!(trap.view(&["ls"], &[]).output, "a.txt\n");
+}
+
+#[test]
+fn what_a_command_writes_is_read_up_to_a_limit() {
+    let Some(trap) = Trap::new(&[("ws/a.txt", "a")]) else { return };
+    let many = trap.view(&["sh", "-c", "seq 1 6000 | xargs touch"], &[]);
+    assert!(many.output.contains("[planwright: dropped: more than 5000 files"), "{}", many.output);
+    assert_eq!(many.wrote.len(), 5_000);
+    let large = "for n in $(seq 1 9); do head -c 9000000 /dev/zero | tr '\\0' x > f$n; done";
+    let large = trap.view(&["sh", "-c", large], &[]);
+    assert!(large.output.contains("more than 64 MB"), "{}", large.output);
+    assert!(large.wrote.len() < 9, "{}", large.wrote.len());
+    let rules = "head -c 9000000 /dev/zero | tr '\\0' '#' > .gitignore; printf '\\n*.o\\n' >> .gitignore; echo x > a.o";
+    let rules = trap.view(&["sh", "-c", rules], &[]);
+    assert!(rules.wrote.iter().any(|(path, _)| path.as_str() == "a.o"), "{:?}", rules.output);
+}
+
+#[test]
+fn what_is_kept_from_planwright_is_kept_from_its_commands() {
+    let Some(trap) = Trap::new(&[
+        ("ws/.gitignore", "seen.txt\n"),
+        ("ws/.planwrightignore", "private.txt\nshut/\n"),
+        ("ws/a.txt", "a"),
+        ("ws/private.txt", "p"),
+        ("ws/seen.txt", "s"),
+        ("ws/shut/deep.txt", "d"),
+    ]) else {
+        return;
+    };
+    assert_eq!(trap.view(&["ls"], &[]).output, "a.txt\nseen.txt\n");
+}
