@@ -65,7 +65,7 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
         return Ok(refused(command, &comment));
     }
     let timeout = checks::time_limit(setting.plan.timeout(&step.id, run.world.limits.command), run.attempt);
-    let (world, merged, lane) = (run.world.clone(), setting.now().without(&step.id), setting.lane.clone());
+    let (world, merged, lane) = (run.world.clone(), setting.merged.clone(), setting.lane.clone());
     let (task, trace, order_command) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
     let deltas = checks::deltas(run, &step.id.to_string());
     run.line(format!("{}: `{}`", step.id, shell_words::join(&command.argv)));
@@ -75,7 +75,8 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
     let came: Came<Ran> = run
         .effect(Intent::Command { command: command.clone(), repeatable }, request, 0, |effect| async move {
             let _turn = lane.lock().await;
-            let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            let now = merged.borrow().without(&own.id);
+            let laid = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
             // A save of the person while the command runs is later than the view, and no change of the step's.
             let before = users(&world, &may, &own, &laid).await;
             let stage = Stage::View(laid.view().into_iter().collect());

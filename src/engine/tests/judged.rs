@@ -3,6 +3,7 @@
 use super::hands::{Hands, LIST, at, file, hunks, plan, reviewable, silent};
 use crate::domain::change::HunkState;
 use crate::domain::ids::{Work, WorkspacePath};
+use crate::domain::task::action::{Action, Target, Which};
 use crate::domain::task::event::{Event, Outcome, Payload};
 use crate::ports::Store;
 use crate::testing::memory_arena::Answer;
@@ -106,4 +107,24 @@ async fn what_the_steps_own_check_measures_by_is_left_by_a_rule() {
     assert_eq!(hunks(&seen), [("x.unwrap_or(0)→x.unwrap_or_default()".to_owned(), HunkState::Open)]);
     let why = "dropped, because the step's check measures by them and the plan does not name them";
     assert_eq!(summaries(&hands).await, [format!("1 hunk in 1 file; {why}: src/tests.rs")]);
+}
+
+/// What waits for its turn sees the change set as it is when the turn comes.
+#[tokio::test]
+async fn a_command_that_waited_sees_what_was_rejected_meanwhile() {
+    let raise = "- run: `tools/raise`\n- write: `src/**`\n- effect: repeatable\n";
+    let beside = |command: &str| format!("- run: `{command}`\n- after: raise\n- effect: repeatable\n");
+    let (left, right) = (beside("tools/left"), beside("tools/right"));
+    let hands = Hands::new(plan(&[("raise", raise), ("left", &left), ("right", &right)]), silent()).await;
+    hands.replaces("raise", "one", "1", None);
+    let seen = [hands.sees("tools/left"), hands.sees("tools/right")];
+    hands.arena.hold("tools/left").hold("tools/right");
+    hands.run(None, |seen| seen.task.in_flight().count() == 2).await;
+    hands.arena.started(2).await;
+    hands.act(Action::Reject { task: Which::TheOnlyOne, target: Target::All, reason: None }).await;
+    hands.arena.release();
+    hands.until(|_| seen.iter().all(|seen| !seen.lock().unwrap().is_empty())).await;
+    let mut texts: Vec<String> = seen.iter().flat_map(|seen| seen.lock().unwrap().clone()).collect();
+    texts.sort();
+    assert_eq!(texts, [LIST.replace("one", "1"), LIST.to_owned()]);
 }
