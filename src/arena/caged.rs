@@ -8,6 +8,7 @@
 
 use super::cage::{self, Bound, Cage, CageLimits, Caged, End, Ending, Fault, Network, Rung1};
 use super::environment::scrubbed;
+use super::output::is_cut;
 use super::run::given;
 use super::sources::{Links, Sources};
 use super::view::{Caps, Ready, TaskView, clear};
@@ -74,7 +75,8 @@ impl CagedArena {
         }
         let ended = of_ending(ending);
         let (view, wrote) = (ready.hash, wrote.entries);
-        Ok(RunOutcome { ended, output: text, bytes, millis, rung: Rung::Cage, view, wrote })
+        let cut = is_cut(bytes);
+        Ok(RunOutcome { ended, output: text, bytes, cut, millis, rung: Rung::Cage, view, wrote })
     }
 
     fn cage(&self, order: &RunOrder, ready: &Ready) -> Result<Cage, ArenaFault> {

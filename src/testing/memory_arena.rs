@@ -209,6 +209,7 @@ impl Arena for MemoryArena {
                 ended: answer.ended,
                 bytes: u64::try_from(answer.output.len()).unwrap_or(u64::MAX),
                 output: answer.output,
+                cut: false,
                 millis: 0,
                 rung: self.rung(),
                 view: hash(&tree),
