@@ -10,6 +10,7 @@ use super::cage::{self, Bound, Cage, CageLimits, Caged, End, Ending, Fault, Netw
 use super::environment::scrubbed;
 use super::output::is_cut;
 use super::run::given;
+use super::shorten::shortened;
 use super::sources::{Links, Sources};
 use super::view::{Caps, Ready, TaskView, clear};
 use super::{CopyArena, Limits, blocking};
@@ -67,7 +68,7 @@ impl CagedArena {
             fault @ Fault::Refused { .. } => ArenaFault::Start(fault.to_string()),
         })?;
         // Whoever reads a message wants the path in the workspace.
-        text = text.replace(&format!("{}/", self.below.root.display()), "");
+        text = shortened(&text, &self.below.root, order.command.dir.as_deref(), &self.below.root);
         let root = self.below.root.clone();
         let wrote = blocking(move || view.lock().unwrap_or_else(PoisonError::into_inner).ended(&root)).await?;
         for note in ready.notes.iter().chain(&wrote.notes) {

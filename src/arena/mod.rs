@@ -17,6 +17,7 @@ mod format;
 mod output;
 mod process;
 mod run;
+mod shorten;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -138,8 +139,7 @@ impl CopyArena {
         })
         .await?;
         // Whoever reads a message wants the path in the workspace, not in the cache.
-        let tree = view.tree().display().to_string();
-        let mut text = ran.output.replace(&format!("{tree}/"), "").replace(&tree, ".");
+        let mut text = shorten::shortened(&ran.output, view.tree(), order.command.dir.as_deref(), &self.root);
         for note in given.notes.iter().chain(&wrote.notes) {
             text.push_str(&format!("\n[planwright: {note}]"));
         }
