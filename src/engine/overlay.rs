@@ -45,19 +45,22 @@ impl Laid {
     pub async fn judged(mut self, world: &World) -> Laid {
         let beside: Vec<WorkspacePath> = self.unsaved.keys().filter(|path| !self.own.contains(path)).cloned().collect();
         for path in beside {
-            let errors = |entry: &Entry| {
-                let text = Arc::from(entry.text());
-                world.syntax.errors(&Source { path: path.clone(), text }).len()
-            };
             let saved = world.disk.read(&path).await.unwrap_or(Entry::Absent);
-            if self.unsaved.get(&path).is_none_or(|entry| errors(entry) <= errors(&saved)) {
+            let Some(typed) = self.unsaved.get(&path).cloned() else { continue };
+            let (syntax, sound, at, known) = (world.syntax.clone(), world.sound.at(&path), path.clone(), saved.clone());
+            let instead = tokio::task::spawn_blocking(move || {
+                let errors =
+                    |entry: &Entry| syntax.errors(&Source { path: at.clone(), text: Arc::from(entry.text()) }).len();
+                let most = errors(&known);
+                if errors(&typed) <= most {
+                    return None;
+                }
+                Some(sound.filter(|entry| errors(entry) <= most).unwrap_or(known))
+            });
+            // Without an answer the text stays what the user has.
+            let Some(instead) = instead.await.ok().flatten().filter(|instead| *instead != Entry::Absent) else {
                 continue;
-            }
-            let sound = world.sound.at(&path).filter(|entry| errors(entry) <= errors(&saved));
-            let instead = sound.unwrap_or_else(|| saved.clone());
-            if instead == Entry::Absent {
-                continue;
-            }
+            };
             self.unsaved.remove(&path);
             if instead != saved {
                 self.unsaved.insert(path.clone(), instead.clone());

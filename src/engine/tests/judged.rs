@@ -5,7 +5,7 @@ use crate::domain::change::HunkState;
 use crate::domain::ids::{Work, WorkspacePath};
 use crate::domain::task::action::{Action, Target, Which};
 use crate::domain::task::event::{Event, Outcome, Payload};
-use crate::ports::Store;
+use crate::ports::{Arena, Store};
 use crate::testing::memory_arena::Answer;
 use std::sync::{Arc, Mutex};
 
@@ -127,4 +127,20 @@ async fn a_command_that_waited_sees_what_was_rejected_meanwhile() {
     let mut texts: Vec<String> = seen.iter().flat_map(|seen| seen.lock().unwrap().clone()).collect();
     texts.sort();
     assert_eq!(texts, [LIST.replace("one", "1"), LIST.to_owned()]);
+}
+
+/// Whoever saves while files are looked at gets a verdict on what was saved, or on what was there: never on both.
+#[tokio::test]
+async fn a_look_is_at_the_view_that_it_names() {
+    let hands = Hands::new(plan(&[("look", "- check: present: `one`, in `src`\n")]), silent()).await;
+    let disk = hands.workspace.clone();
+    hands.arena.behind_view(move || disk.change_behind(&at(), file("ein\n")));
+    hands.run(None, |seen| seen.steps.iter().any(|(_, words)| words.starts_with("failed"))).await;
+    let task = hands.seen().task.id.clone();
+    let events = hands.store.events(&task, 0).await.unwrap();
+    let views = events.into_iter().filter_map(|recorded| match recorded.event {
+        Event::Judged { view, .. } => Some(view),
+        _ => None,
+    });
+    assert_eq!(views.collect::<Vec<_>>(), [hands.arena.view(Vec::new()).await.unwrap()]);
 }
