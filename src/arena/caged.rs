@@ -8,7 +8,9 @@
 
 use super::cage::{self, Bound, Cage, CageLimits, Caged, End, Ending, Fault, Network, Rung1};
 use super::environment::scrubbed;
+use super::output::is_cut;
 use super::run::given;
+use super::shorten::shortened;
 use super::sources::{Links, Sources};
 use super::view::{Caps, Ready, TaskView, clear};
 use super::{CopyArena, Limits, blocking};
@@ -69,7 +71,7 @@ impl CagedArena {
             )),
         })?;
         // Whoever reads a message wants the path in the workspace.
-        text = text.replace(&format!("{}/", self.below.root.display()), "");
+        text = shortened(&text, &self.below.root, order.command.dir.as_deref(), &self.below.root);
         let root = self.below.root.clone();
         let keeps = order.keeps;
         let ended = move || view.lock().unwrap_or_else(PoisonError::into_inner).ended(&root, keeps);
@@ -79,7 +81,8 @@ impl CagedArena {
         }
         let ended = of_ending(ending);
         let (view, wrote) = (ready.hash, wrote.entries);
-        Ok(RunOutcome { ended, output: text, bytes, millis, rung: Rung::Cage, view, wrote })
+        let cut = is_cut(bytes);
+        Ok(RunOutcome { ended, output: text, bytes, cut, millis, rung: Rung::Cage, view, wrote })
     }
 
     fn cage(&self, order: &RunOrder, ready: &Ready) -> Result<Cage, ArenaFault> {

@@ -1,8 +1,8 @@
 //! The project's formatter: text in, text out.
 //!
 //! Invariant: it sees nothing but the text and its own settings (a folder with nothing else in it, a scrubbed
-//! environment), and whatever goes wrong leaves the text as it is. Absent: a gate; the person configured the program, and only its changes inside the changed
-//! items are kept.
+//! environment), and whatever goes wrong leaves the text as it is. Absent: a gate; the person configured the program,
+//! and only its changes inside the changed items are kept.
 
 use super::Limits;
 use super::environment::scrubbed;

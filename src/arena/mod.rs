@@ -18,6 +18,7 @@ mod output;
 mod process;
 mod remove;
 mod run;
+mod shorten;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -143,8 +144,7 @@ impl CopyArena {
         })
         .await?;
         // Whoever reads a message wants the path in the workspace, not in the cache.
-        let tree = view.tree().display().to_string();
-        let mut text = ran.output.replace(&format!("{tree}/"), "").replace(&tree, ".");
+        let mut text = shorten::shortened(&ran.output, view.tree(), order.command.dir.as_deref(), &self.root);
         for note in given.notes.iter().chain(&wrote.notes) {
             text.push_str(&format!("\n[planwright: {note}]"));
         }
@@ -152,6 +152,7 @@ impl CopyArena {
             ended: ran.ended,
             output: text,
             bytes: ran.bytes,
+            cut: output::is_cut(ran.bytes),
             millis: ran.millis,
             rung: Rung::Copy,
             view: given.hash,
@@ -167,6 +168,7 @@ impl CopyArena {
             ended: ran.ended,
             output: ran.output,
             bytes: ran.bytes,
+            cut: output::is_cut(ran.bytes),
             millis: ran.millis,
             rung: Rung::Copy,
             view,

@@ -37,7 +37,7 @@ impl Capture {
     pub(super) fn text(mut self) -> String {
         let kept = u64::try_from(self.head.len().saturating_add(self.tail.len())).unwrap_or(u64::MAX);
         let tail = self.tail.make_contiguous();
-        if self.bytes == kept {
+        if !is_cut(self.bytes) {
             self.head.extend_from_slice(tail);
             return String::from_utf8_lossy(&self.head).into_owned();
         }
@@ -45,6 +45,11 @@ impl Capture {
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(tail));
         format!("{head}\n[… {left_out} bytes left out …]\n{tail}")
     }
+}
+
+/// Whether a text of so many bytes is kept only in part.
+pub(super) fn is_cut(bytes: u64) -> bool {
+    bytes > u64::try_from(HEAD + TAIL).unwrap_or(u64::MAX)
 }
 
 /// Cuts a byte stream into text without breaking a character.
@@ -81,10 +86,22 @@ mod tests {
             capture.push(line.as_bytes());
         }
         assert_eq!(capture.bytes(), 240_000);
+        assert!(is_cut(capture.bytes()));
         let text = capture.text();
         assert!(text.starts_with("00000\n00001\n"), "{:?}", text.get(..20));
         assert!(text.ends_with("39998\n39999\n"));
         assert!(text.contains("[… 108928 bytes left out …]"));
+    }
+
+    /// A byte that is no text has three in its place, and the text is whole all the same.
+    #[test]
+    fn a_text_is_cut_from_one_byte_more_on() {
+        let mut capture = Capture::default();
+        capture.push(&vec![0xff; HEAD + TAIL]);
+        assert!(!is_cut(capture.bytes()));
+        capture.push(b"x");
+        assert!(is_cut(capture.bytes()));
+        assert!(capture.text().contains("[… 1 bytes left out …]"));
     }
 
     proptest! {

@@ -1,3 +1,5 @@
+//! Rung 0 with real commands in real folders: what they see, what is kept of what they write, and how they end.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

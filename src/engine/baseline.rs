@@ -190,7 +190,7 @@ async fn one(run: &mut Run, command: &Command, setting: &Setting) -> Result<Opti
             let view = before(&world, &now).await?.ok_or_else(late)?;
             let dir = wanted.dir.clone().unwrap_or_default();
             let stage = Stage::View(view.into_iter().collect());
-            let order = RunOrder { task, effect, command: wanted, stage, timeout, key: None, trace };
+            let order = RunOrder { task, effect, command: wanted, stage, timeout, keeps: false, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(arena_fault)?;
             if merged.borrow().kept {
                 return Err(late());

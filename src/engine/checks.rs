@@ -1,7 +1,8 @@
 //! The verifier's lane: checks on the merged state, one at a time, cheap before expensive (F6).
 //!
 //! Invariant: a verdict carries the hash of the view that produced it and how well that was isolated; what could not
-//! be judged is never a pass, and a view that lacks hunks of what is judged gives no verdict. Absent: who is judged; the verifier sees check, change set and evidence (invariant 8).
+//! be judged is never a pass, and a view that lacks hunks of what is judged gives no verdict. Absent: who is judged; the
+//! verifier sees check, change set and evidence (invariant 8).
 
 use super::case::Merged;
 use super::overlay::{Laid, overlay};
@@ -239,6 +240,9 @@ pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Sett
     })
 }
 
+/// So often files are looked at that somebody changes meanwhile.
+const LOOKS: usize = 3;
+
 /// What a look at the files gave, for the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Look {
@@ -248,17 +252,30 @@ struct Look {
 
 /// A check that needs no command.
 async fn look(run: &mut Run, check: &Check, setting: &Setting) -> Result<One, Halt> {
-    let (world, merged, wanted) = (run.world.clone(), setting.now(), check.clone());
+    let (world, merged, lane, wanted) =
+        (run.world.clone(), setting.merged.clone(), setting.lane.clone(), check.clone());
     let own = judged_step(&run.work);
     let request = ContentHash::of(format!("look {check:?}"));
     let came = run
         .effect(Intent::Snapshot, request, 0, |_| async move {
+            let _turn = lane.lock().await;
+            let merged = merged.borrow().clone();
             let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
             laid.unfit(own.as_ref()).map_or(Ok(()), |why| Err(conflict(why)))?;
             let laid = laid.judged(&world).await;
-            let hash = world.arena.view(laid.view().into_iter().collect()).await.map_err(super::steps::arena_fault)?;
-            let verdict = look_at(&world, &merged, own, &laid, &wanted).await;
-            Ok((Look { verdict, view: hash }, None))
+            let over: Vec<_> = laid.view().into_iter().collect();
+            let mut view = world.arena.view(over.clone()).await.map_err(super::steps::arena_fault)?;
+            // Texts are read one by one: they are those of the view if it is the same before and after.
+            for _ in 0..LOOKS {
+                let verdict = look_at(&world, &merged, own.clone(), &laid, &wanted).await;
+                let after = world.arena.view(over.clone()).await.map_err(super::steps::arena_fault)?;
+                if view == after {
+                    return Ok((Look { verdict, view }, None));
+                }
+                view = after;
+            }
+            let why = "the files changed while they were looked at; have it judged again".to_owned();
+            Ok((Look { verdict: Verdict::NotJudged { why }, view }, None))
         })
         .await?;
     let (look, cause) = match came {
@@ -292,18 +309,28 @@ async fn look_at(world: &Arc<World>, merged: &Merged, own: Option<StepId>, laid:
     match check {
         Check::Syntax => {
             let changes = merged.proposals.iter().filter(|p| own.as_ref().is_none_or(|own| &p.step == own));
-            let errors = |path: &WorkspacePath, entry: &Entry| {
-                world.syntax.errors(&Source { path: path.clone(), text: Arc::from(entry.text()) })
-            };
-            let files: Vec<FileErrors> = changes
+            let texts: Vec<(WorkspacePath, Entry, Entry)> = changes
                 .flat_map(|proposal| &proposal.files)
-                .map(|file| FileErrors {
-                    path: file.path.clone(),
-                    before: errors(&file.path, &file.before),
-                    after: errors(&file.path, laid.at(&file.path).unwrap_or(&file.after)),
+                .map(|file| {
+                    let after = laid.at(&file.path).unwrap_or(&file.after);
+                    (file.path.clone(), file.before.clone(), after.clone())
                 })
                 .collect();
-            verify::judge(check, Evidence::Syntax(&files))
+            let syntax = world.syntax.clone();
+            let parsed = tokio::task::spawn_blocking(move || {
+                let errors = |path: &WorkspacePath, entry: &Entry| {
+                    syntax.errors(&Source { path: path.clone(), text: Arc::from(entry.text()) })
+                };
+                let both = texts.into_iter().map(|(path, before, after)| {
+                    let (before, after) = (errors(&path, &before), errors(&path, &after));
+                    FileErrors { path, before, after }
+                });
+                both.collect::<Vec<_>>()
+            });
+            match parsed.await {
+                Ok(files) => verify::judge(check, Evidence::Syntax(&files)),
+                Err(error) => verify::judge(check, Evidence::Unavailable(&error.to_string())),
+            }
         }
         Check::Search(search) => {
             let mut texts: Vec<(WorkspacePath, Arc<str>)> = Vec::new();

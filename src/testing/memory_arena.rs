@@ -59,6 +59,7 @@ pub struct Logged {
 
 type Script = Arc<dyn Fn(&RunOrder, &Tree) -> Result<Answer, ArenaFault> + Send + Sync>;
 type Format = Arc<dyn Fn(&WorkspacePath, &str) -> Option<String> + Send + Sync>;
+type Once = Box<dyn FnOnce() + Send>;
 type Files = Arc<dyn Fn() -> Tree + Send + Sync>;
 
 /// The scripted arena. Cheap to clone; clones share everything, as an outside world is shared by the lives of a host.
@@ -71,6 +72,8 @@ struct Inner {
     files: Files,
     scripts: Mutex<Vec<(Vec<String>, Script)>>,
     format: Mutex<Option<Format>>,
+    /// What happens behind the next look at the view.
+    behind: Mutex<Option<Once>>,
     log: Mutex<Vec<Logged>>,
     /// First words of the commands that hang.
     held: watch::Sender<Vec<Vec<String>>>,
@@ -86,6 +89,7 @@ impl MemoryArena {
             files: Arc::new(files),
             scripts: Mutex::default(),
             format: Mutex::default(),
+            behind: Mutex::default(),
             log: Mutex::default(),
             held: watch::Sender::new(Vec::new()),
             rung: Mutex::new(Rung::Copy),
@@ -122,6 +126,12 @@ impl MemoryArena {
     /// The same answer always.
     pub fn answers(&self, words: &str, answer: Answer) -> &Self {
         self.on(words, move |_, _| Ok(answer.clone()))
+    }
+
+    /// What happens once, as soon as the hash of a view was given.
+    pub fn behind_view(&self, act: impl FnOnce() + Send + 'static) -> &Self {
+        *lock(&self.inner.behind) = Some(Box::new(act));
+        self
     }
 
     /// How texts are formatted; without it there is no formatter.
@@ -209,6 +219,7 @@ impl Arena for MemoryArena {
                 ended: answer.ended,
                 bytes: u64::try_from(answer.output.len()).unwrap_or(u64::MAX),
                 output: answer.output,
+                cut: false,
                 millis: 0,
                 rung: self.rung(),
                 view: hash(&tree),
@@ -223,7 +234,14 @@ impl Arena for MemoryArena {
     }
 
     fn view(&self, overlay: Vec<(WorkspacePath, Entry)>) -> Fut<'_, Result<ContentHash, ArenaFault>> {
-        Box::pin(async move { Ok(hash(&self.tree(&overlay))) })
+        Box::pin(async move {
+            let hash = hash(&self.tree(&overlay));
+            let act = lock(&self.inner.behind).take();
+            if let Some(act) = act {
+                act();
+            }
+            Ok(hash)
+        })
     }
 }
 

@@ -20,6 +20,7 @@ mod tests;
 mod upper;
 
 pub(crate) use caches::Caps;
+use caches::Filled;
 
 use super::copy::{folder_name, folders};
 use super::remove::remove_folder;
@@ -118,7 +119,8 @@ impl TaskView {
         let given = self.layer.sync(sources, inputs, &shown)?;
         let bound =
             shown.mounts.iter().map(|path| (caches::folder_at(&caches, path.as_str()), root.join(path.as_str())));
-        let tools = self.tools(root, &paths)?;
+        let go = paths.iter().any(|path| path.file_name() == "go.mod").then(go_cache).flatten();
+        let tools = self.tools(root, &paths, go)?;
         let (bound, env) = (bound.chain(tools.bound).collect(), tools.env);
         let [upper, work] = ["upper", "work"].map(|name| self.folder.join(name));
         let mode = std::fs::metadata(root).map_or(0o755, |meta| meta.mode() & 0o777 | 0o700);
@@ -128,7 +130,7 @@ impl TaskView {
             std::fs::create_dir(folder).map_err(failed)?;
             std::fs::set_permissions(folder, Permissions::from_mode(mode)).map_err(failed)?;
         }
-        let notes = given.notes.into_iter().chain(provided.notes).collect();
+        let notes = given.notes.into_iter().chain(provided.notes).chain(tools.notes).collect();
         Ok(Ready { hash: given.hash, notes, layer: self.layer.tree().to_owned(), upper, work, bound, env })
     }
 
@@ -143,15 +145,16 @@ impl TaskView {
     }
 
     /// Folders that tools keep outside of a project. Python's byte code is kept apart from the user's, which is
-    /// compared by whole seconds and size. Go's cache goes by content, so the user's is good to begin with.
-    fn tools(&self, root: &Path, given: &BTreeSet<WorkspacePath>) -> Result<Tools, String> {
+    /// compared by whole seconds and size. Go's cache goes by content, so the user's (`go`) is good to begin with.
+    fn tools(&self, root: &Path, given: &BTreeSet<WorkspacePath>, go: Option<PathBuf>) -> Result<Tools, String> {
         let mut tools = Tools::default();
-        let go = given.iter().any(|path| path.file_name() == "go.mod").then(go_cache).flatten();
         for (variable, name, users) in
             [("GOCACHE", "go", go), ("PYTHONPYCACHEPREFIX", "python", None), ("CCACHE_DIR", "ccache", None)]
         {
             let own = self.folder.join("tools").join(name);
-            caches::fill(&own, users.as_deref(), self.caps)?;
+            if let Filled::Left(why) = caches::fill(&own, users.as_deref(), self.caps)? {
+                tools.notes.push(format!("{variable} starts empty: {}", why.replace("the workspace's", "the user's")));
+            }
             tools.bound.push((own.clone(), own.clone()));
             tools.env.push((variable.into(), own.into()));
         }
@@ -172,6 +175,7 @@ impl TaskView {
 struct Tools {
     bound: Vec<(PathBuf, PathBuf)>,
     env: Vec<(OsString, OsString)>,
+    notes: Vec<String>,
 }
 
 /// Where Go keeps the user's builds.

@@ -1,3 +1,5 @@
+//! A task's view on real folders: what stands in it, what is taken over, and what is told of what a command wrote.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -321,6 +323,19 @@ fn too_large_a_folder_starts_empty_and_says_so() {
     let mut place = Place::new(&[(".gitignore", "/target\n"), ("target/a", ""), ("target/b", "")]);
     place.caps.entries = 1;
     insta::assert_snapshot!(place.prepare(&[]).notes.join("\n"), @"target starts empty: the workspace's has more than 1 entries");
+}
+
+#[test]
+fn a_tools_cache_that_is_not_taken_over_is_told() {
+    let mut place = Place::new(&[("go.mod", "module x\n")]);
+    let users = tempfile::tempdir().unwrap();
+    std::fs::write(users.path().join("a"), "").unwrap();
+    std::fs::write(users.path().join("b"), "").unwrap();
+    place.caps.entries = 1;
+    let view = place.open();
+    let notes = || view.tools(place.ws.path(), &BTreeSet::new(), Some(users.path().to_owned())).unwrap().notes;
+    assert_eq!(notes(), ["GOCACHE starts empty: the user's has more than 1 entries"]);
+    assert!(notes().is_empty(), "told once, when the folder is made");
 }
 
 /// A folder taken over late was filled by builds of the user's text; what the view has instead must be newer.

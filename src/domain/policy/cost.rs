@@ -3,6 +3,7 @@
 //! Invariant: a command that is not known costs as much as tests do, so that nothing cheap waits for it. Absent:
 //! measured times.
 
+use super::commands::started;
 use crate::domain::plan::{Check, Command};
 
 /// How long a check takes, as a class; the order is the order in which checks run.
@@ -25,7 +26,7 @@ pub fn cost(check: &Check) -> Cost {
     match check {
         Check::Syntax | Check::Exists(_) | Check::Missing(_) | Check::Changed(_) | Check::Unchanged(_) => Cost::Look,
         Check::Search(_) => Cost::Search,
-        Check::Command(command) => of_command(command),
+        Check::Command(command) => of_command(&started(command)),
     }
 }
 
@@ -86,6 +87,7 @@ mod tests {
         let types =
             ["cargo +nightly check", "cargo clippy", "npx tsc", "python3 -m mypy .", "ruff check .", "go vet ./..."];
         check(Cost::Types, &types);
+        check(Cost::Types, &["timeout 60 cargo check", "nice -n 10 npx tsc", "env CI=1 timeout -k 5 60 go vet ./..."]);
         check(Cost::Types, &["pnpm run check-types", "make lint", "cmake --build build", "gcc -c a.c"]);
         check(Cost::Tests, &["cargo test", "npm test", "make check", "make", "python3 -m pytest -q", "./odd", "ctest"]);
     }

@@ -4,6 +4,7 @@
 //! names it; what any check may measure by is marked for the reviewer. Absent: sections of a file; a manifest is a
 //! measure as a whole.
 
+use super::commands::started;
 use super::paths::rows;
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Check, Command};
@@ -109,7 +110,7 @@ pub fn names_measures(pattern: &str) -> bool {
 /// Why this check measures by this path; `None` where it does not.
 pub fn measures(check: &Check, path: &WorkspacePath) -> Option<&'static str> {
     let command = match check {
-        Check::Command(command) => command,
+        Check::Command(command) => &started(command),
         Check::Syntax
         | Check::Search(_)
         | Check::Exists(_)
@@ -245,6 +246,8 @@ mod tests {
             "make test",
             "tools/check.sh src/lib.rs",
             "bash ./tools/check.sh",
+            "timeout 60 cargo check",
+            "env CI=1 nice -n 10 bash ./tools/check.sh",
         ]
         .iter()
         .map(|line| format!("{line}: {}\n", check(line)))
@@ -266,6 +269,8 @@ mod tests {
         make test: all but src/lib.rs .github/workflows/ci.yml tools/check.sh
         tools/check.sh src/lib.rs: all but src/lib.rs .github/workflows/ci.yml
         bash ./tools/check.sh: all but src/lib.rs .github/workflows/ci.yml
+        timeout 60 cargo check: Cargo.toml build.rs .cargo/config.toml
+        env CI=1 nice -n 10 bash ./tools/check.sh: all but src/lib.rs .github/workflows/ci.yml
         ");
         assert_eq!(measures(&Check::Syntax, &WorkspacePath::new("tests/a.rs").unwrap()), None);
     }

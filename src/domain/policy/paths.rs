@@ -185,20 +185,18 @@ impl Rights {
     }
 
     /// Why a step may not write this although its write set reaches it: its own check measures by it, and no entry
-    /// names it or nothing but such files.
-    fn judged_by(&self, path: &WorkspacePath) -> Option<String> {
+    /// names it or nothing but such files. Asked wherever a change of a step's comes from: a tool, a command, a rule.
+    pub fn judged_by(&self, path: &WorkspacePath) -> Option<String> {
+        let (check, why) =
+            self.checks.iter().find_map(|check| measures::measures(check, path).map(|why| (check, why)))?;
         let names = |right: &&WriteRight| {
-            covers(&right.glob, path) && (!globs::is_glob(&right.glob) || measures::names_measures(&right.glob))
+            (!globs::is_glob(&right.glob) || measures::names_measures(&right.glob)) && covers(&right.glob, path)
         };
         if self.write.iter().any(|right| names(&right)) {
             return None;
         }
-        self.checks.iter().find_map(|check| {
-            let why = measures::measures(check, path)?;
-            let said =
-                if let Check::Command(command) = check { shell_words::join(&command.argv) } else { String::new() };
-            Some(format!("`{path}` is what the check `{said}` measures by ({why}), and the plan does not name it"))
-        })
+        let said = if let Check::Command(command) = check { shell_words::join(&command.argv) } else { String::new() };
+        Some(format!("`{path}` is what the check `{said}` measures by ({why}), and the plan does not name it"))
     }
 
     /// May a tool read `path`? `listed` says that it is among the workspace's unignored files.

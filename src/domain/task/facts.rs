@@ -93,6 +93,9 @@ pub struct RunOutcome {
     pub output: String,
     /// Bytes printed in all.
     pub bytes: u64,
+    /// Something was printed that `output` does not have.
+    #[serde(default)]
+    pub cut: bool,
     /// Wall time.
     pub millis: u64,
     /// How well it was isolated.

@@ -7,9 +7,10 @@
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::problems::{ReadProblem, Site};
+use super::problems::{MOST, ReadProblem, Site};
 use crate::domain::change::{Entry, FileChange, Hunk, HunkKind};
 use crate::domain::plan::Command;
+use crate::domain::policy::commands::started;
 use crate::domain::task::event::Verdict;
 use crate::domain::task::facts::{Ended, RunOutcome};
 use crate::domain::text::{counted, lines};
@@ -163,8 +164,16 @@ pub fn weigh(
     let fresh: Vec<ReadProblem> = fresh(baseline.problems, now.problems, changes).into_iter().cloned().collect();
     let known = now.problems.iter().filter(|problem| problem.is_error()).count() - fresh.len();
     let before = already_fails(baseline);
-    if !fresh.is_empty() || known == 0 {
+    // What was not read of the baseline may be what looks new, and what was not read of the run may be new.
+    let part = |reading: Reading<'_>| reading.outcome.cut || reading.problems.len() >= MOST;
+    let told = if fresh.is_empty() { known == 0 } else { !part(baseline) };
+    if told {
         return Weighed { verdict: alone, fresh, remark: before };
+    }
+    if part(now) || part(baseline) {
+        let said = before.unwrap_or_default();
+        let why = format!("it {said}, and not all that it prints is read: whether anything is new cannot be told");
+        return Weighed { verdict: Verdict::NotJudged { why }, fresh: Vec::new(), remark: None };
     }
     if went_through(command, now.outcome) && went_through(command, baseline.outcome) {
         return Weighed {
@@ -192,12 +201,12 @@ pub fn already_fails(baseline: Reading<'_>) -> Option<String> {
     Some(format!("already fails before any change ({detail})"))
 }
 
-/// Whether a failing run saw all that it would have seen: nothing stopped it at the first failure, and its output is
-/// whole. Only of tools that say so, and only where the check is the tool itself: a script may have gone no further.
+/// Whether a failing run saw all that it would have seen: nothing stopped it at the first failure. Only of tools that
+/// say so, and only where the check is the tool itself: a script may have gone no further.
 fn went_through(command: &Command, outcome: &RunOutcome) -> bool {
     let text = &outcome.output;
     let has = |part: &str| text.contains(part);
-    let whole = outcome.bytes <= u64::try_from(text.len()).unwrap_or(u64::MAX);
+    let command = started(command);
     let mut words = command.argv.iter().map(String::as_str);
     let program = words.next().map(|word| word.rsplit('/').next().unwrap_or(word));
     let rest: Vec<&str> = words.collect();
@@ -208,18 +217,17 @@ fn went_through(command: &Command, outcome: &RunOutcome) -> bool {
         (true, _) => None,
         (false, _) => program,
     };
-    whole
-        && match (tool, first) {
-            (Some("cargo"), Some("test" | "t")) => {
-                !has("could not compile") && (has("target failed:") || has("targets failed:"))
-            }
-            (Some("cargo"), Some("nextest")) => has("Summary [") && !has("Cancelling due to"),
-            (Some("pytest"), _) => has(" failed") && !has("stopping after") && !has("Interrupted:"),
-            (Some("unittest"), _) => has("\nRan ") && has("FAILED ("),
-            (Some("go"), Some("test")) => has("FAIL\t") && !has(" failed]") && !has("panic:"),
-            (Some("mypy"), _) => has("(checked "),
-            (Some("ruff"), Some("check")) => has("Found "),
-            (Some("eslint"), _) => has(" problem"),
-            _ => false,
+    match (tool, first) {
+        (Some("cargo"), Some("test" | "t")) => {
+            !has("could not compile") && (has("target failed:") || has("targets failed:"))
         }
+        (Some("cargo"), Some("nextest")) => has("Summary [") && !has("Cancelling due to"),
+        (Some("pytest"), _) => has(" failed") && !has("stopping after") && !has("Interrupted:"),
+        (Some("unittest"), _) => has("\nRan ") && has("FAILED ("),
+        (Some("go"), Some("test")) => has("FAIL\t") && !has(" failed]") && !has("panic:"),
+        (Some("mypy"), _) => has("(checked "),
+        (Some("ruff"), Some("check")) => has("Found "),
+        (Some("eslint"), _) => has(" problem"),
+        _ => false,
+    }
 }

@@ -1,3 +1,5 @@
+//! Verdicts from evidence: nothing that could not be judged is a pass.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,6 +17,7 @@ fn outcome(ended: Ended, output: &str) -> RunOutcome {
         ended,
         output: output.to_owned(),
         bytes: 17,
+        cut: false,
         millis: 61_234,
         rung: Rung::Copy,
         view: ContentHash::of("view"),

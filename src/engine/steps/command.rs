@@ -2,14 +2,14 @@
 //!
 //! Invariant: a command starts only as `Run::permit` has it, and an outside effect only if three things hold
 //! at this very place (B13): its arguments come from the approved plan, nothing is recorded under its key, and a
-//! person's decision covers it. Absent: isolation; that is the arena's.
+//! person's decision covers it. What a step's own check measures by is not taken from its command either (F8). Absent: isolation; that is the arena's.
 
 use super::proposal::{self, Fault, Made};
-use super::{Setting, finish};
+use super::{Setting, dropped_measures, finish};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{ApprovedPlan, Check, Command, EffectSetting, Step};
-use crate::domain::policy::paths;
+use crate::domain::policy::paths::{self, Rights};
 use crate::domain::task::action::GateAnswer;
 use crate::domain::task::event::{Ask, Cause, Intent, Outcome, Settlement};
 use crate::domain::task::facts::{Ended, RunOutcome};
@@ -20,6 +20,7 @@ use crate::engine::world::World;
 use crate::ports::{ArenaFault, RunOrder, Stage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Runs a `check` step: its kind is its check.
 pub(super) async fn check(run: &mut Run, step: &Step, check: &Check, setting: &Setting) -> Result<Outcome, Halt> {
@@ -64,23 +65,26 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
         return Ok(refused(command, &comment));
     }
     let timeout = checks::time_limit(setting.plan.timeout(&step.id, run.world.limits.command), run.attempt);
-    let (world, merged, lane) = (run.world.clone(), setting.now().without(&step.id), setting.lane.clone());
+    let (world, merged, lane) = (run.world.clone(), setting.merged.clone(), setting.lane.clone());
     let (task, trace, order_command) = (run.task.id.clone(), run.task.trace.clone(), command.clone());
     let deltas = checks::deltas(run, &step.id.to_string());
     run.line(format!("{}: `{}`", step.id, shell_words::join(&command.argv)));
-    let (plan, own) = (setting.plan.clone(), step.clone());
+    let own = step.clone();
+    let may = May { plan: setting.plan.clone(), rights: setting.plan.rights(&step.id, Vec::new()) };
+    let taken = may.clone();
     let came: Came<Ran> = run
         .effect(Intent::Command { command: command.clone(), repeatable }, request, 0, |effect| async move {
             let _turn = lane.lock().await;
-            let laid = overlay(&world, &merged).await.map_err(|refusal| conflict(refusal.to_string()))?;
+            let now = merged.borrow().without(&own.id);
+            let laid = overlay(&world, &now).await.map_err(|refusal| conflict(refusal.to_string()))?;
             // A save of the person while the command runs is later than the view, and no change of the step's.
-            let before = users(&world, &plan, &own, &laid).await;
+            let before = users(&world, &may, &own, &laid).await;
             let stage = Stage::View(laid.view().into_iter().collect());
             let order =
                 RunOrder { task, effect, command: order_command, stage, timeout, keeps: true, key: None, trace };
             let outcome = world.arena.run(order, deltas).await.map_err(arena_fault)?;
             let mut started = Vec::new();
-            for (path, _) in outcome.wrote.iter().filter(|(path, _)| may_write(&plan, &own.id, path)) {
+            for (path, _) in outcome.wrote.iter().filter(|(path, _)| may.write(&own.id, path)) {
                 let user = before.get(path).cloned().unwrap_or(Ok(Entry::Absent)).map_err(conflict)?;
                 let base = laid.at(path).unwrap_or(&user).clone();
                 started.push((path.clone(), Started { user, base }));
@@ -99,7 +103,7 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
     if let Some(failed) = failed(command, &outcome) {
         return Ok(failed);
     }
-    let (within, beyond) = split(setting, step, &outcome);
+    let Split { within, dropped } = split(&taken, step, &outcome);
     let mut started: BTreeMap<WorkspacePath, Started> = started.into_iter().collect();
     let made: Vec<Made> = within
         .into_iter()
@@ -108,11 +112,6 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
             Some(Made { path, user, base, after, doubts: Vec::new() })
         })
         .collect();
-    let dropped = if beyond.is_empty() {
-        String::new()
-    } else {
-        format!("; dropped, because the step may not write them: {}", beyond.join(", "))
-    };
     if !made.is_empty() {
         match proposal::propose(run, step, setting, 1, made).await {
             Ok(_) => {}
@@ -254,29 +253,50 @@ fn last_line(output: &str) -> String {
     output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("(no output)").trim().to_owned()
 }
 
-/// What the command wrote, inside and outside the step's write set.
-fn split(setting: &Setting, step: &Step, outcome: &RunOutcome) -> (Vec<(WorkspacePath, Entry)>, Vec<String>) {
-    let may = |(path, _): &(WorkspacePath, Entry)| may_write(&setting.plan, &step.id, path);
-    let (within, beyond): (Vec<_>, Vec<_>) = outcome.wrote.iter().cloned().partition(may);
-    (within, beyond.into_iter().map(|(path, _)| path.to_string()).collect())
+/// What the command wrote that the step may write, and words about the rest.
+struct Split {
+    within: Vec<(WorkspacePath, Entry)>,
+    dropped: String,
 }
 
-fn may_write(plan: &ApprovedPlan, step: &StepId, path: &WorkspacePath) -> bool {
-    plan.may_write(step, path.as_str()) && !paths::is_secret(path)
+fn split(may: &May, step: &Step, outcome: &RunOutcome) -> Split {
+    let (within, rest): (Vec<_>, Vec<_>) =
+        outcome.wrote.iter().cloned().partition(|(path, _)| may.write(&step.id, path));
+    let (measures, beyond): (Vec<_>, Vec<_>) =
+        rest.into_iter().map(|(path, _)| path).partition(|path| may.reach(&step.id, path));
+    let mut dropped = String::new();
+    if !beyond.is_empty() {
+        let names = beyond.iter().map(WorkspacePath::as_str).collect::<Vec<_>>().join(", ");
+        dropped.push_str(&format!("; dropped, because the step may not write them: {names}"));
+    }
+    dropped.push_str(&dropped_measures(&measures));
+    Split { within, dropped }
+}
+
+/// What the step's command may change.
+#[derive(Clone)]
+struct May {
+    plan: Arc<ApprovedPlan>,
+    rights: Rights,
+}
+
+impl May {
+    fn reach(&self, step: &StepId, path: &WorkspacePath) -> bool {
+        self.plan.may_write(step, path.as_str()) && !paths::is_secret(path)
+    }
+
+    fn write(&self, step: &StepId, path: &WorkspacePath) -> bool {
+        self.reach(step, path) && self.rights.judged_by(path).is_none()
+    }
 }
 
 /// What the user has, before the command, wherever the step may write; a text that cannot be read is the reason why.
 /// What is neither listed nor named is not there, or is none of the step's business: then its hunk does not fit.
-async fn users(
-    world: &World,
-    plan: &ApprovedPlan,
-    step: &Step,
-    laid: &Laid,
-) -> BTreeMap<WorkspacePath, Result<Entry, String>> {
+async fn users(world: &World, may: &May, step: &Step, laid: &Laid) -> BTreeMap<WorkspacePath, Result<Entry, String>> {
     let listed = world.workspace.list().await.into_iter().map(|file| file.path);
     let named = step.write.iter().filter_map(|glob| WorkspacePath::new(glob).ok());
     let mut before = BTreeMap::new();
-    for path in listed.chain(named).filter(|path| may_write(plan, &step.id, path)) {
+    for path in listed.chain(named).filter(|path| may.write(&step.id, path)) {
         let entry = match laid.user.get(&path) {
             Some(user) => Ok(user.clone()),
             None => world.workspace.read(&path).await.map_err(|refusal| refusal.to_string()),

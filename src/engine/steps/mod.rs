@@ -18,7 +18,7 @@ pub(super) use hold::item;
 use super::baseline::Baselines;
 use super::case::{Case, Merged};
 use super::work::{Halt, Run};
-use crate::domain::ids::StepId;
+use crate::domain::ids::{StepId, WorkspacePath};
 use crate::domain::plan::{ApprovedPlan, Step, StepKind};
 use crate::domain::task::event::{Cause, Outcome};
 use std::sync::Arc;
@@ -89,6 +89,15 @@ pub(super) async fn run(mut run: Run, id: StepId, setting: Option<Setting>) -> R
             message: format!("`{}` steps are not in this release; edit the plan", step.kind.key()),
         }),
     }
+}
+
+/// Words about changes that were not taken, because nothing judges itself (F8); none where there are none.
+fn dropped_measures(paths: &[WorkspacePath]) -> String {
+    if paths.is_empty() {
+        return String::new();
+    }
+    let names = paths.iter().map(WorkspacePath::as_str).collect::<Vec<_>>().join(", ");
+    format!("; dropped, because the step's check measures by them and the plan does not name them: {names}")
 }
 
 /// Judges a step's proposal by its checks and says how the attempt ends, for kinds without repair rounds.

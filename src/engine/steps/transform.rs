@@ -5,7 +5,7 @@
 //! themselves; they are `syntax`'s.
 
 use super::proposal::{self, Fault, Made};
-use super::{Setting, finish};
+use super::{Setting, dropped_measures, finish};
 use crate::domain::change::Entry;
 use crate::domain::ids::*;
 use crate::domain::plan::{ApprovedPlan, Rule, Step};
@@ -31,6 +31,9 @@ struct Transformed {
     /// Files with uncertain places that the step may not write.
     #[serde(default)]
     left: Vec<WorkspacePath>,
+    /// Files that a rewrite fits and the step's own check measures by.
+    #[serde(default)]
+    measures: Vec<WorkspacePath>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,7 +72,7 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
         }
         Came::Happened(_) => return Err(Halt::Diverged),
     };
-    let Transformed { files, unread, left } = transformed;
+    let Transformed { files, unread, left, measures } = transformed;
     let made: Vec<Made> = files
         .into_iter()
         .map(|f| Made { path: f.path, user: f.user, base: f.base, after: f.after, doubts: f.doubts })
@@ -93,6 +96,7 @@ pub(super) async fn run(run: &mut Run, step: &Step, rule: &Rule, setting: &Setti
     if !left.is_empty() {
         summary.push_str(&format!("; uncertain places also in {}, which the step may not write", some_of(&left)));
     }
+    summary.push_str(&dropped_measures(&measures));
     finish(run, step, setting, summary).await
 }
 
@@ -118,6 +122,7 @@ async fn transform(
     // What a name means in one file is said in others, and crates are named in their manifests. A rewrite needs no more
     // than the texts it changes.
     let whole = matches!(rule, Rule::Rename { .. });
+    let rights = plan.rights(id, Vec::new());
     for path in all {
         let own = plan.may_write(id, path.as_str());
         if !(whole || own) || paths::is_secret(&path) {
@@ -157,13 +162,22 @@ async fn transform(
         })?;
     let (edits, beyond): (Vec<FileEdits>, Vec<FileEdits>) =
         edits.into_iter().partition(|file| plan.may_write(id, file.path.as_str()));
+    let (measured, edits): (Vec<FileEdits>, Vec<FileEdits>) =
+        edits.into_iter().partition(|file| rights.judged_by(&file.path).is_some());
+    // A rename without its tests would not compile, so it is not begun; a rewrite stands by itself in each file.
+    let (mut beyond, mut measures) = (beyond, Vec::new());
+    if whole {
+        beyond.extend(measured);
+    } else {
+        measures.extend(measured.into_iter().map(|file| file.path));
+    }
     let certain = |file: &&FileEdits| file.edits.iter().any(|marked| marked.doubt.is_none());
     let unfinished: Vec<WorkspacePath> = beyond.iter().filter(certain).map(|file| file.path.clone()).collect();
     if !unfinished.is_empty() {
         return Err(fault(
             Cause::Policy,
             format!(
-                "the name is used in {} too, which this step may not write; add {} to its `write` and to the scope",
+                "the name is used in {} too, which this step may not write; name {} in its `write` and in the scope",
                 some_of(&unfinished),
                 if unfinished.len() == 1 { "it" } else { "them" }
             ),
@@ -186,9 +200,10 @@ async fn transform(
         });
     }
     if files.is_empty() {
-        return Err(fault(Cause::MissingArtifact, "the rule matches nothing in the step's files".to_owned()));
+        let message = format!("the rule matches nothing in the step's files{}", dropped_measures(&measures));
+        return Err(fault(Cause::MissingArtifact, message));
     }
-    Ok(Transformed { files, unread, left })
+    Ok(Transformed { files, unread, left, measures })
 }
 
 /// Names of files that a message shows; the rest is counted.
@@ -262,5 +277,6 @@ async fn template(
         files: vec![TransformedFile { path: to, user, base, after, doubts: Vec::new() }],
         unread: Vec::new(),
         left: Vec::new(),
+        measures: Vec::new(),
     })
 }

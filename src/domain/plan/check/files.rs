@@ -228,8 +228,7 @@ fn measured(on: &mut Findings<'_>, pattern: &str, part: &Part) {
             on.warning("measure", part.range.clone(), message, None);
         }
     } else if measures::names_measures(pattern) {
-        let message =
-            format!("checks measure by `{pattern}`; hunks in it are marked, and checks also run with the old one");
+        let message = format!("checks measure by `{pattern}`; hunks in it are marked");
         on.hint("measure", part.range.clone(), message, None);
     }
 }

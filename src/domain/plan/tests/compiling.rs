@@ -63,7 +63,7 @@ fn the_sample_has_only_remarks() {
     check(
         SAMPLE,
         r####"
-hint measure "tests/net.rs": checks measure by `tests/net.rs`; hunks in it are marked, and checks also run with the old one
+hint measure "tests/net.rs": checks measure by `tests/net.rs`; hunks in it are marked
 "####,
     );
 }

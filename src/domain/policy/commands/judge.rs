@@ -26,6 +26,11 @@ const DEEPEST: usize = 4;
 
 /// Judges a command by program and argument shape.
 pub fn judge(command: &Command) -> Judgement {
+    plain(&started(command))
+}
+
+/// The command that `timeout`, `nice` and `env` in front of it start: what it costs, reads and says is that one's.
+pub fn started(command: &Command) -> Command {
     let mut command = command.clone();
     for _ in 0..DEEPEST {
         match inner(&command) {
@@ -33,7 +38,7 @@ pub fn judge(command: &Command) -> Judgement {
             None => break,
         }
     }
-    plain(&command)
+    command
 }
 
 fn plain(command: &Command) -> Judgement {

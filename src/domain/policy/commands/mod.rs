@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use judge::{Judgement, judge};
+pub use judge::{Judgement, judge, started};
 
 use crate::domain::ids::WorkspacePath;
 use crate::domain::plan::{Command, CommandPattern};
@@ -48,8 +48,8 @@ pub fn is_known_risk(risk: &Risk) -> bool {
     !matches!(risk.rule, "unknown" | "path-program" | "toolchain")
 }
 
-/// Whether a person is asked before a command runs in a view: always where nothing holds it, else unless its shape is on the allow-list. What
-/// runs in the workspace itself is asked for at any rung.
+/// Whether a person is asked before a command runs in a view: always where nothing holds it, else unless its shape is
+/// on the allow-list. What runs in the workspace itself is asked for at any rung.
 pub fn asks(command: &Command, rung: Rung) -> bool {
     match rung {
         Rung::Copy => true,

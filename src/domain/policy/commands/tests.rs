@@ -1,3 +1,5 @@
+//! Which commands are admitted, which ask, and by which rule of the table.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

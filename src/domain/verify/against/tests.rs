@@ -1,3 +1,5 @@
+//! What is new against a baseline, from outputs and change sets that are written out.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -79,7 +81,9 @@ fn outcome(code: i32, output: &str) -> RunOutcome {
     RunOutcome {
         ended: Ended::Exit(code),
         output: output.to_owned(),
-        bytes: output.len() as u64,
+        // Paths are shortened in it, so that the text is shorter than what was printed.
+        bytes: output.len() as u64 + 10,
+        cut: output.contains("bytes left out"),
         millis: 1,
         rung: Rung::Copy,
         view: ContentHash::of(""),
@@ -123,6 +127,12 @@ fn a_verdict_is_about_the_change() {
     let types = "error[E1]: x\n --> a.rs:1:1\n\n";
     let stops = format!("not judged: it {before} (1 error), and stops there: it says nothing about the change");
     weighed("cargo check", (101, types), (101, types), &stops);
+    weighed(
+        "timeout 600 cargo test --no-fail-fast",
+        (101, one),
+        (101, one),
+        &format!("passed ({before} (2 tests); nothing is new)"),
+    );
     // A script may have run one tool only because the one before it failed.
     weighed("npm run lint", (1, "✖ 1 problem\na.js:1:1: x\n"), (1, "✖ 1 problem\na.js:1:1: x\n"), &stops);
     weighed(
@@ -131,7 +141,33 @@ fn a_verdict_is_about_the_change() {
         (1, "a.py:1: error: x\n(checked 2 source files)"),
         &format!("passed ({before} (1 error); nothing is new)"),
     );
+    let cut = format!("{one}\n[… 7 bytes left out …]\n");
+    let part = "not judged: it already fails before any change (2 tests), and not all that it prints is read: whether anything is new cannot be told";
+    weighed("cargo test --no-fail-fast", (101, one), (101, &cut), part);
+    weighed("cargo test --no-fail-fast", (101, &cut), (101, one), part);
+    weighed("cargo test --no-fail-fast", (101, &cut), (101, two), part);
+    // What is read of a cut output and was not there before is new.
+    weighed(
+        "cargo test --no-fail-fast",
+        (101, "test b ... FAILED\nerror: 1 target failed:\n"),
+        (101, &cut),
+        "failed, 1 new (already fails before any change (1 test))",
+    );
     weighed("./odd", (3, "?"), (3, "?"), &format!("failed, 0 new ({before} (exit 3))"));
+}
+
+/// The reader stops at its limit: what comes behind it is seen on neither side, and a new problem may be among it.
+#[test]
+fn more_problems_than_are_read_give_no_verdict() {
+    let printed = |extra: &str| {
+        let tests: String = (0..MOST).map(|n| format!("test t{n} ... FAILED\n")).collect();
+        format!("{tests}{extra}error: 1 target failed:\n")
+    };
+    let many = printed("");
+    let part = format!(
+        "not judged: it already fails before any change ({MOST} tests), and not all that it prints is read: whether anything is new cannot be told"
+    );
+    weighed("cargo test --no-fail-fast", (101, &many), (101, &printed("test new ... FAILED\n")), &part);
 }
 
 proptest! {

@@ -140,7 +140,7 @@ impl Ground<'_> {
 }
 
 /// More are not read: nobody reads them, and a program that prints more repeats itself.
-const MOST: usize = 500;
+pub(super) const MOST: usize = 500;
 /// Bytes of a line that are looked at; longer ones are data.
 const LONGEST: usize = 2_000;
 /// Lines after a head within which its place or its message stands.

@@ -1,11 +1,11 @@
+//! Outputs are those of the real tools, cut; the root is the one they ran in.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     reason = "a failed expectation is the test's finding"
 )]
-
-//! Outputs are those of the real tools, cut; the root is the one they ran in.
 
 use super::*;
 use proptest::prelude::*;
