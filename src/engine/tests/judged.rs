@@ -1,9 +1,11 @@
 //! What the lane makes of checks: the order in which they run, and the hunks that their problems come from.
 
-use super::hands::{Hands, at, plan, silent};
+use super::hands::{Hands, at, plan, raising_after, silent};
 use crate::domain::task::event::{Event, Payload};
 use crate::ports::Store;
 use crate::testing::memory_arena::Answer;
+use crate::testing::script::Turn;
+use serde_json::json;
 use std::sync::{Arc, Mutex};
 
 async fn evidence(hands: &Hands) -> Vec<String> {
@@ -42,4 +44,25 @@ async fn types_are_checked_before_tests_whatever_the_plan_says_first() {
     });
     hands.run(None, super::hands::reviewable).await;
     assert_eq!(*ran.lock().unwrap(), ["cargo check", "cargo test"]);
+}
+
+#[tokio::test]
+async fn a_check_that_a_person_denies_is_no_failure_for_the_model_to_repair() {
+    // Whether the step's work is to be judged by it, or the model wanted to see it first.
+    for first in [None, Some(Turn::call("check", json!({})))] {
+        let turns = if first.is_some() { 3 } else { 2 };
+        let step = "- edit: `src/list.txt`\n- check: `tools/check`\n";
+        let mut hands = Hands::new(plan(&[("raise", step)]), raising_after(first)).await;
+        hands.denies = Some("tools/check");
+        let seen = hands.run(None, |seen| seen.steps[0].1.starts_with("blocked")).await;
+        assert_eq!(
+            seen.steps[0].1,
+            "blocked (policy): `tools/check`: not allowed by ada: it takes too long; `retry` asks again, or take the check out of the plan and approve that"
+        );
+        assert_eq!(
+            (seen.task.gates_opened, hands.model.requests().len(), hands.arena.runs("tools/check")),
+            (1, turns, 0)
+        );
+        assert_eq!(seen.hunks.len(), 1);
+    }
 }
