@@ -7,7 +7,7 @@ use super::act::{Errand, Misuse, errand};
 use super::exit::Exit;
 use super::parse::{Alone, Needs, usage};
 use super::render::{Paper, Tone};
-use super::wait::{Until, Waited, status, unexpected, wait};
+use super::wait::{Until, Waited, is_over, status, unexpected, wait};
 use super::{House, NotAnAction, Parsed, Port, Terminal, doctor, render, walk};
 use crate::actions::Verb;
 use crate::desk::{Query, ShowView, StatusView, Surroundings, View};
@@ -427,6 +427,11 @@ impl Counter<'_> {
         let to_decide = review.hunks.iter().any(|hunk| hunk.pending || all && hunk.state == HunkState::Open);
         if !self.io.interactive || self.parsed.json || !to_decide {
             self.view(&view);
+            return Ok(Exit::Done);
+        }
+        if is_over(&status(self.port, &review.task).await?.state) {
+            self.view(&view);
+            self.io.print(&format!("task {} is over; its decisions stand\n", review.task));
             return Ok(Exit::Done);
         }
         let decisions = walk::walk(self.port, self.io, &review.task, all).await?;

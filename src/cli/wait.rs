@@ -139,6 +139,21 @@ pub async fn status(port: &dyn Port, task: &TaskId) -> Result<StatusView, Refusa
     }
 }
 
+/// Nothing of it is decided any more.
+pub fn is_over(state: &TaskState) -> bool {
+    match state {
+        TaskState::Done { .. } | TaskState::Failed { .. } | TaskState::Abandoned => true,
+        TaskState::Planning
+        | TaskState::AwaitingApproval
+        | TaskState::Running
+        | TaskState::Paused
+        | TaskState::Delayed { .. }
+        | TaskState::Blocked { .. }
+        | TaskState::Verifying
+        | TaskState::AwaitingReview => false,
+    }
+}
+
 /// A host that answers another question than was asked is of another version, or broken.
 pub fn unexpected(_: &View) -> Refusal {
     Refusal {

@@ -34,7 +34,8 @@ pub(super) struct Judged {
     pub verified: bool,
     /// How the command ended that did not hold.
     pub ended: Option<Ended>,
-    /// Why it does not hold: with `Conflict` the files are not fit to be judged, and no agent can mend that.
+    /// Why it does not hold: with `Conflict` the files are not fit to be judged, with `Policy` a person did not allow it.
+    /// No agent can mend that.
     pub cause: Cause,
 }
 
@@ -89,8 +90,17 @@ impl Judged {
         match (self.first(), self.cause) {
             (None, _) => Outcome::Done { verified: self.verified, summary },
             (Some(message), Cause::Conflict) => Outcome::Blocked { cause: Cause::Conflict, message },
+            (Some(message), Cause::Policy) => Outcome::Blocked {
+                cause: Cause::Policy,
+                message: format!("{message}; `retry` asks again, or take the check out of the plan and approve that"),
+            },
             (Some(message), cause) => Outcome::Failed { cause, message, ended: self.ended.clone() },
         }
+    }
+
+    /// Only a person can do something about it.
+    pub(super) fn is_for_a_person(&self) -> bool {
+        matches!(self.cause, Cause::Conflict | Cause::Policy)
     }
 
     /// The first problem in a few words, for an event: the evidence itself is in the `Judged` event's payload.
@@ -137,22 +147,15 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
                 cause: Cause::Check,
             })
         }
-        Ran::Refused(comment) => {
-            let why = if comment.is_empty() {
-                "it was not allowed to run".to_owned()
-            } else {
-                format!("it was not allowed to run: {comment}")
-            };
-            Ok(One {
-                verdict: Verdict::NotJudged { why },
-                evidence: String::new(),
-                view: unseen(),
-                rung: None,
-                remark: None,
-                ended: None,
-                cause: Cause::Check,
-            })
-        }
+        Ran::Refused(why) => Ok(One {
+            verdict: Verdict::NotJudged { why },
+            evidence: String::new(),
+            view: unseen(),
+            rung: None,
+            remark: None,
+            ended: None,
+            cause: Cause::Policy,
+        }),
         Ran::Fault(fault) => Ok(One {
             verdict: verify::judge(check, Evidence::Unavailable(&fault.message)),
             evidence: String::new(),
@@ -169,7 +172,7 @@ async fn command_check(run: &mut Run, check: &Check, command: &Command, setting:
 pub(super) enum Ran {
     /// It ran.
     Back(Traced),
-    /// A person said no, with this comment.
+    /// A person said no, in these words.
     Refused(String),
     /// It could not run.
     Fault(EffectFault),
@@ -190,9 +193,9 @@ pub(super) enum Aim {
 pub(super) async fn run_in_view(run: &mut Run, command: &Command, setting: &Setting, aim: Aim) -> Result<Ran, Halt> {
     let request = ContentHash::of(format!("command {command:?}"));
     if !run.knows_next(&request)
-        && let Err(comment) = run.permit(command, false).await?
+        && let Err(words) = run.permit(command, false).await?
     {
-        return Ok(Ran::Refused(comment));
+        return Ok(Ran::Refused(words));
     }
     let timeout = match &run.work {
         Work::Step(step) => time_limit(setting.plan.timeout(step, run.world.limits.command), run.attempt),

@@ -255,10 +255,12 @@ impl Owner {
                 meanwhile.saved = true;
             }
         }
-        // A plan that a person saved is what they mean: whoever looks now sees that revision.
+        // A plan that a person saved is what they mean: whoever looks now sees that revision. And where it says again
+        // what was approved, nothing else would come to have the task go on.
         let edited: Vec<TaskId> = self.documents_of(paths).cloned().collect();
         for id in edited {
             self.read_page(&id).await;
+            self.advance(&id).await;
         }
         for id in self.order.clone() {
             let Some(case) = self.cases.get(&id).filter(|case| !case.task.is_over()) else { continue };
@@ -305,9 +307,9 @@ pub(super) fn follow(documents: &dyn Documents, clock: Arc<dyn Clock>, tell: imp
     let (told, mut events) = mpsc::unbounded_channel::<(WorkspacePath, bool)>();
     documents.listen(Arc::new(move |_, event: &DocumentEvent| {
         let path = event.path();
-        // What stands in a task's own pages is read when somebody acts on it.
-        if !path.as_str().starts_with(".planwright/") {
-            let saved = matches!(event, DocumentEvent::Saved { .. });
+        let saved = matches!(event, DocumentEvent::Saved { .. });
+        // What is typed into a task's own pages is read when it is saved, or when somebody acts on the task.
+        if saved || !path.as_str().starts_with(".planwright/") {
             let _engine_gone = told.send((path.clone(), saved));
         }
     }));

@@ -211,7 +211,8 @@ impl Run {
     /// makes that enough. The next effect must be the command: it uses up what was allowed once.
     ///
     /// # Errors
-    /// The work must stop. `Ok(Err(comment))`: the person said no.
+    /// The work must stop. `Ok(Err(words))`: a person said no, in these words. Their no to a command stands for this
+    /// attempt, whatever it wants the command for next.
     pub async fn permit(&mut self, command: &Command, outside: bool) -> Result<Result<(), String>, Halt> {
         let fits = |gate: &Gate| gate.of_command() == Some(command) && !gate.spent;
         // What the person said after a crash is about this very run and goes before all else.
@@ -226,14 +227,21 @@ impl Run {
             let halt = self.open_gate(Ask::Command { command: command.clone(), outside, rung }).await;
             return halt.map_or(Ok(Ok(())), Err);
         };
-        let Some(decision) = gate.decided else { return Err(Halt::AtGate(gate.id)) };
+        let Some(decision) = &gate.decided else { return Err(Halt::AtGate(gate.id)) };
         match decision.answer {
             GateAnswer::Allow => {
                 self.permission = Some(gate.id);
                 Ok(Ok(()))
             }
             GateAnswer::AllowForPlan | GateAnswer::Happened => Ok(Ok(())),
-            GateAnswer::Deny => Ok(Err(decision.comment.unwrap_or_default())),
+            GateAnswer::Deny => {
+                let comment = decision.comment.as_ref().map(|comment| format!(": {comment}")).unwrap_or_default();
+                let words = format!("not allowed by {}{comment}", decision.by.user);
+                if !doubt(&gate) {
+                    self.gates.push(gate);
+                }
+                Ok(Err(words))
+            }
         }
     }
 

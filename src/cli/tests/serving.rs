@@ -335,6 +335,20 @@ async fn a_walk_takes_the_rest_of_a_file_but_for_uncertain_hunks() {
 }
 
 #[tokio::test]
+async fn a_walk_through_a_task_that_is_over_asks_nothing() {
+    let rejected = Some(Decision::Reject(None));
+    let hunks = vec![hunk("h00000001", HunkState::Open, rejected)];
+    let over = with_hunks(TaskState::Done { ending: Ending::NothingKept }, hunks);
+    let fake = Fake::new(Some(over), Vec::new());
+    let mut screen = screen(Some("y\n"));
+    assert_eq!(serve("review --all", fake.port(), &mut screen).await, Exit::Done);
+    let text = screen.out.text();
+    assert!(text.contains("h00000001 src/net.rs:4") && !text.contains("accept this hunk?"), "{text}");
+    assert!(text.ends_with("task k3xf is over; its decisions stand\n"), "{text}");
+    assert!(fake.actions().is_empty());
+}
+
+#[tokio::test]
 async fn review_without_a_terminal_lists() {
     let hunks = vec![hunk("h00000001", HunkState::Open, None)];
     let fake = Fake::new(Some(with_hunks(TaskState::AwaitingReview, hunks)), Vec::new());

@@ -381,8 +381,8 @@ async fn command_tool(run: &mut Run, setting: &Setting, stand: &Stand, command: 
             retry: true,
             instead: "mend what it names, then run it again".to_owned(),
         }),
-        Ran::Refused(comment) => ToolResult::Err(ToolError {
-            what: format!("the person did not allow `{}` to run. {comment}", shell_words::join(&command.argv)),
+        Ran::Refused(words) => ToolResult::Err(ToolError {
+            what: format!("`{}` did not run: {words}", shell_words::join(&command.argv)),
             retry: false,
             instead: "go on without it".to_owned(),
         }),
@@ -434,7 +434,7 @@ async fn judge(
         }
         Err(Fault::Stopped(message)) => return Ok(Ok(Outcome::Blocked { cause: Cause::Policy, message })),
     };
-    if judged.problems.is_empty() || judged.cause == Cause::Conflict {
+    if judged.problems.is_empty() || judged.is_for_a_person() {
         let summary = run.payload(summary.to_owned()).await?;
         return Ok(Ok(judged.outcome(summary)));
     }

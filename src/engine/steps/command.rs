@@ -60,9 +60,9 @@ async fn inside(run: &mut Run, step: &Step, command: &Command, setting: &Setting
     let repeatable = step.effect == EffectSetting::Repeatable;
     let request = ContentHash::of(format!("run {command:?}"));
     if !run.knows_next(&request)
-        && let Err(comment) = run.permit(command, false).await?
+        && let Err(words) = run.permit(command, false).await?
     {
-        return Ok(refused(command, &comment));
+        return Ok(refused(command, &words));
     }
     let timeout = checks::time_limit(setting.plan.timeout(&step.id, run.world.limits.command), run.attempt);
     let (world, merged, lane) = (run.world.clone(), setting.merged.clone(), setting.lane.clone());
@@ -134,8 +134,8 @@ async fn outside(run: &mut Run, step: &Step, command: &Command, setting: &Settin
         if let Some(outcome) = before(run, command, &key).await? {
             return Ok(outcome);
         }
-        if let Err(comment) = run.permit(command, true).await? {
-            return Ok(refused(command, &comment));
+        if let Err(words) = run.permit(command, true).await? {
+            return Ok(refused(command, &words));
         }
     }
     let what = Intent::Outside { command: command.clone(), key: key.clone(), probe: step.probe.clone() };
@@ -212,10 +212,9 @@ fn conflict(message: String) -> EffectFault {
     EffectFault { cause: Cause::Conflict, message, usage: None }
 }
 
-fn refused(command: &Command, comment: &str) -> Outcome {
-    let why = if comment.is_empty() { String::new() } else { format!(": {comment}") };
+fn refused(command: &Command, words: &str) -> Outcome {
     let command = shell_words::join(&command.argv);
-    Outcome::Blocked { cause: Cause::Policy, message: format!("`{command}` was not allowed to run{why}") }
+    Outcome::Blocked { cause: Cause::Policy, message: format!("`{command}`: {words}") }
 }
 
 fn failed(command: &Command, outcome: &RunOutcome) -> Option<Outcome> {

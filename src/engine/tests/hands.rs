@@ -46,8 +46,10 @@ pub(super) struct Hands {
     pub(super) workspace: MemoryWorkspace,
     pub(super) documents: MemoryDocuments,
     pub(super) arena: MemoryArena,
-    model: MemoryModel,
+    pub(super) model: MemoryModel,
     pub(super) store: MemoryStore,
+    /// What is not allowed when it asks.
+    pub(super) denies: Option<&'static str>,
     running: Option<Running>,
     /// What the engine of the moment works with.
     world: Weak<World>,
@@ -62,7 +64,8 @@ impl Hands {
         arena.answers("tools/check", Answer::exit(0, "fine\n"));
         let model = MemoryModel::new(script);
         let (documents, store) = (MemoryDocuments::new(), MemoryStore::new());
-        let mut hands = Hands { workspace, documents, arena, model, store, running: None, world: Weak::new() };
+        let mut hands =
+            Hands { workspace, documents, arena, model, store, denies: None, running: None, world: Weak::new() };
         hands.start().await;
         let goal =
             Goal { words: "What the person typed".to_owned(), place: None, references: Vec::new(), comment: None };
@@ -178,7 +181,7 @@ impl Hands {
         async move { handle.act(person, action).await }
     }
 
-    /// Approves and runs, allowing each command, until the task is as wanted.
+    /// Approves and runs, allowing each command but one that is denied, until the task is as wanted.
     pub(super) async fn run(&self, upto: Option<&str>, wanted: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
         let task = Which::TheOnlyOne;
         let seen = self.until(|seen| seen.page.is_some()).await;
@@ -193,14 +196,17 @@ impl Hands {
         let waiting = async {
             loop {
                 let seen = desks.borrow_and_update().tasks.first().cloned().unwrap();
-                let command = |gate: &Gate| match gate.ask {
-                    Ask::Command { outside: true, .. } => Some((gate.id.clone(), GateAnswer::Allow)),
-                    Ask::Command { outside: false, .. } => Some((gate.id.clone(), GateAnswer::AllowForPlan)),
+                let command = |gate: &Gate| match &gate.ask {
+                    Ask::Command { command, .. } if self.denies.is_some_and(|line| command.argv.join(" ") == line) => {
+                        Some((gate.id.clone(), GateAnswer::Deny, Some("it takes too long".to_owned())))
+                    }
+                    Ask::Command { outside: true, .. } => Some((gate.id.clone(), GateAnswer::Allow, None)),
+                    Ask::Command { outside: false, .. } => Some((gate.id.clone(), GateAnswer::AllowForPlan, None)),
                     _ => None,
                 };
-                if let Some((gate, answer)) = seen.task.open_gates().find_map(command) {
+                if let Some((gate, answer, comment)) = seen.task.open_gates().find_map(command) {
                     let task = Which::Task(seen.task.id.clone());
-                    self.act(Action::Gate { task, gate: Some(gate), answer, comment: None }).await;
+                    self.act(Action::Gate { task, gate: Some(gate), answer, comment }).await;
                 } else if wanted(&seen) {
                     return seen;
                 } else {
@@ -331,16 +337,19 @@ async fn a_superseded_hunk_can_be_taken_back() {
     assert_eq!(hunks(&seen), [("three→3".to_owned(), HunkState::Open)]);
 }
 
+/// A model that raises the list, once it has done this.
+pub(super) fn raising_after(first: Option<Turn>) -> Script {
+    let pair = json!({ "search": "one", "replace": "1" });
+    let raise = [
+        Turn::call("replace", json!({ "path": "src/list.txt", "pairs": [pair] })),
+        Turn::call("finish", json!({ "summary": "raised" })),
+    ];
+    Script::when("As the plan words it.", first.into_iter().chain(raise))
+}
+
 /// A model that raises the list.
 pub(super) fn raising() -> Script {
-    let pair = json!({ "search": "one", "replace": "1" });
-    Script::when(
-        "As the plan words it.",
-        [
-            Turn::call("replace", json!({ "path": "src/list.txt", "pairs": [pair] })),
-            Turn::call("finish", json!({ "summary": "raised" })),
-        ],
-    )
+    raising_after(None)
 }
 
 #[tokio::test]

@@ -1,12 +1,14 @@
 //! What the lane makes of checks: the order in which they run, and the hunks that their problems come from.
 
-use super::hands::{Hands, LIST, at, file, hunks, plan, reviewable, silent};
+use super::hands::{Hands, LIST, at, file, hunks, plan, raising_after, reviewable, silent};
 use crate::domain::change::HunkState;
 use crate::domain::ids::{Work, WorkspacePath};
 use crate::domain::task::action::{Action, Target, Which};
 use crate::domain::task::event::{Event, Outcome, Payload};
 use crate::ports::{Arena, Store};
 use crate::testing::memory_arena::Answer;
+use crate::testing::script::Turn;
+use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -173,4 +175,25 @@ async fn a_look_is_at_the_view_that_it_names() {
         _ => None,
     });
     assert_eq!(views.collect::<Vec<_>>(), [hands.arena.view(Vec::new()).await.unwrap()]);
+}
+
+#[tokio::test]
+async fn a_check_that_a_person_denies_is_no_failure_for_the_model_to_repair() {
+    // Whether the step's work is to be judged by it, or the model wanted to see it first.
+    for first in [None, Some(Turn::call("check", json!({})))] {
+        let turns = if first.is_some() { 3 } else { 2 };
+        let step = "- edit: `src/list.txt`\n- check: `tools/check`\n";
+        let mut hands = Hands::new(plan(&[("raise", step)]), raising_after(first)).await;
+        hands.denies = Some("tools/check");
+        let seen = hands.run(None, |seen| seen.steps[0].1.starts_with("blocked")).await;
+        assert_eq!(
+            seen.steps[0].1,
+            "blocked (policy): `tools/check`: not allowed by ada: it takes too long; `retry` asks again, or take the check out of the plan and approve that"
+        );
+        assert_eq!(
+            (seen.task.gates_opened, hands.model.requests().len(), hands.arena.runs("tools/check")),
+            (1, turns, 0)
+        );
+        assert_eq!(seen.hunks.len(), 1);
+    }
 }

@@ -1,12 +1,15 @@
 //! A plan document while an editor has it open: it is read, and never written behind the person's back.
 
-use super::hands::{Hands, RAISE, plan, silent};
+use super::hands::{Hands, LOWER, RAISE, plan, reviewable, silent};
 use crate::desk::Dossier;
 use crate::domain::ids::WorkspacePath;
+use crate::domain::problem::Severity;
 use crate::domain::task::action::*;
+use crate::domain::task::state::Document;
 use crate::ports::Workspace;
 use crate::testing::script::{Script, Turn};
 use serde_json::json;
+use std::time::Duration;
 
 /// A planner that names the step anew.
 fn replanning() -> Script {
@@ -22,6 +25,13 @@ fn replanning() -> Script {
     Script::by(move |_, _| Turn::text(&plan))
 }
 
+/// Where the only task's plan document is, and what it says.
+fn document(hands: &Hands) -> (WorkspacePath, String) {
+    let seen = hands.seen();
+    let path = &seen.page.as_ref().unwrap().path;
+    (WorkspacePath::new(path.strip_prefix("/workspace").unwrap().to_str().unwrap()).unwrap(), said(&seen))
+}
+
 struct Offer {
     hands: Hands,
     page: WorkspacePath,
@@ -33,10 +43,8 @@ impl Offer {
     /// The agent has revised a plan that is open in an editor.
     async fn new() -> Offer {
         let hands = Hands::new(plan(&[("raise", RAISE)]), replanning()).await;
-        let seen = hands.seen();
-        let page = seen.page.as_ref().unwrap();
-        let typed = format!("{}\n## Notes\n\nThe person types.\n", page.text);
-        let page = WorkspacePath::new(page.path.strip_prefix("/workspace").unwrap().to_str().unwrap()).unwrap();
+        let (page, text) = document(&hands);
+        let typed = format!("{text}\n## Notes\n\nThe person types.\n");
         hands.documents.show(&page, &typed);
         let words = "name it better".to_owned();
         hands.act(Action::Revise { task: Which::TheOnlyOne, words }).await;
@@ -60,6 +68,11 @@ impl Offer {
 
 fn said(seen: &Dossier) -> String {
     seen.page.as_ref().unwrap().text.to_string()
+}
+
+fn errors(seen: &Dossier) -> usize {
+    let problems = &seen.page.as_ref().unwrap().problems;
+    problems.iter().filter(|problem| problem.severity == Severity::Error).count()
 }
 
 #[tokio::test]
@@ -109,12 +122,9 @@ async fn it_goes_when_it_is_declined_or_the_document_means_it() {
 #[tokio::test]
 async fn typing_in_a_plan_stores_nothing_until_somebody_acts() {
     let hands = Hands::new(plan(&[("raise", RAISE)]), silent()).await;
-    let seen = hands.seen();
-    let page =
-        WorkspacePath::new(seen.page.as_ref().unwrap().path.strip_prefix("/workspace").unwrap().to_str().unwrap());
-    let page = page.unwrap();
+    let (page, text) = document(&hands);
     for title in ["Step r", "Step ra", "Step rai"] {
-        hands.documents.show(&page, &said(&seen).replace("Step raise", title));
+        hands.documents.show(&page, &text.replace("Step raise", title));
     }
     tokio::task::yield_now().await;
     assert_eq!(hands.seen().task.revisions.len(), 1);
@@ -143,4 +153,43 @@ async fn an_offer_stands_until_there_is_another_plan() {
     // It is asked for, and not made while the task is paused.
     offer.hands.act(Action::Revise { task: Which::TheOnlyOne, words: "better still".to_owned() }).await;
     assert_eq!(offer.offered(), wanted);
+}
+
+#[tokio::test]
+async fn a_plan_that_is_saved_where_it_is_open_is_read_at_once() {
+    let hands = Hands::new(plan(&[]), silent()).await;
+    let (page, _) = document(&hands);
+    assert_ne!(errors(&hands.seen()), 0);
+    let typed = plan(&[("raise", RAISE)]);
+    hands.documents.show(&page, &typed);
+    hands.documents.saved(&page);
+    let seen = hands.until(|seen| seen.task.revisions.len() == 2).await;
+    let revision = seen.page.as_ref().unwrap().revision.clone();
+    assert_eq!((revision.number, said(&seen), errors(&seen)), (2, typed, 0));
+    let told = async {
+        while !hands.workspace.page(&seen.task.id, "task.md").unwrap().contains(&revision.to_string()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_task_goes_on_when_the_approved_text_is_saved_again() {
+    let hands = Hands::new(plan(&[("raise", RAISE), ("lower", LOWER)]), silent()).await;
+    hands.replaces("raise", "one", "1", None);
+    hands.replaces("lower", "three", "3", None);
+    let (page, approved) = document(&hands);
+    hands.arena.hold("tools/raise");
+    hands.run(None, |seen| seen.task.in_flight().next().is_some()).await;
+    let save = |text: &str| {
+        hands.documents.show(&page, text);
+        hands.documents.saved(&page);
+    };
+    save(&approved.replace("Step lower", "Lower it"));
+    hands.until(|seen| seen.task.document != Document::Same).await;
+    hands.arena.release();
+    hands.until(|seen| seen.steps[0].1.starts_with("done") && !seen.task.steps[1].state.is_under_way()).await;
+    save(&approved);
+    hands.until(reviewable).await;
 }
