@@ -1,5 +1,5 @@
-//! The plan document, as an editor has it open, else on disk: read at each action and before each step starts, written
-//! when a plan is made.
+//! The plan document, as an editor has it open, else on disk: read at each action, when it is saved in an editor and
+//! before each step starts, written when a plan is made.
 //!
 //! Invariant: the runtime runs the stored approved revision, never this text (invariant 1); a text whose meaning
 //! differs is stored as an unapproved revision, and then no new step starts. A deleted file is no edit: it is written
