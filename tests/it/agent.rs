@@ -195,7 +195,7 @@ fn a_denied_command_judges_nothing() {
     let work = Modelled::new(&FILES, script);
     let task = ran(&work, &plan("- check: `grep -q Option src/lib.rs`\n- repair: 0\n"), 3);
     work.run(&["gate", &task, "deny", "--comment", "not on this machine"]).exits(0);
-    let said = work.run(&["run", &task]).exits(1);
+    let said = work.run(&["run", &task]).exits(6);
     assert!(work.timeline(&task).contains("not on this machine"), "{said:?}");
 }
 

@@ -14,7 +14,9 @@ use rustix::thread::{
     CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -84,30 +86,41 @@ fn begin(cage: &Cage) -> Result<(Child, UnixStream), Fault> {
 
 /// Sockets with a path that somebody listens on now. What a socket does is not bound by a read-only mount.
 fn sockets() -> Vec<PathBuf> {
-    let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    // Bytes, because a name is whatever its owner chose, and one that is no text must not hide the others.
+    let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let mut holders = None;
     named(&table, |inode| holders.get_or_insert_with(holders_of_sockets).get(inode).cloned().unwrap_or_default())
 }
 
 /// The paths in the kernel's table. One that does not begin at the root is relative to the folder in which it was
 /// bound; the nearest that can be known is where its holder is now.
-fn named(table: &str, mut folders: impl FnMut(&str) -> Vec<PathBuf>) -> Vec<PathBuf> {
+fn named(table: &[u8], mut folders: impl FnMut(&str) -> Vec<PathBuf>) -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for row in table.lines().skip(1) {
+    for row in table.split(|byte| *byte == b'\n').skip(1) {
         // Numbers are padded with blanks, and a name may begin with one.
-        let after = |rest: &str| Some(rest.trim_start().split_once(' ')?.1.to_owned());
-        let rest = (0..6).try_fold(row.to_owned(), |rest, _| after(&rest));
-        let Some((inode, name)) = rest.as_deref().and_then(|rest| rest.trim_start().split_once(' ')) else { continue };
+        let rest = (0..6).try_fold(row, |rest, _| Some(field(rest)?.1));
+        let Some((inode, name)) = rest.and_then(field) else { continue };
+        let path = Path::new(OsStr::from_bytes(name));
         // What begins with `@` has no path.
-        match name.bytes().next() {
+        match name.first() {
             None | Some(b'@') => {}
-            Some(b'/') => paths.push(PathBuf::from(name)),
-            Some(_) => paths.extend(folders(inode).into_iter().map(|folder| folder.join(name))),
+            Some(b'/') => paths.push(path.to_owned()),
+            Some(_) => {
+                let inode = std::str::from_utf8(inode).unwrap_or_default();
+                paths.extend(folders(inode).into_iter().map(|folder| folder.join(path)));
+            }
         }
     }
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// The next word of a row and what follows the blank behind it.
+fn field(row: &[u8]) -> Option<(&[u8], &[u8])> {
+    let row = row.trim_ascii_start();
+    let end = row.iter().position(|byte| *byte == b' ')?;
+    Some((row.get(..end)?, row.get(end + 1..)?))
 }
 
 /// The folders of the processes that hold each socket, by its number; of those that may be looked at.
@@ -322,7 +335,8 @@ mod tests {
 
     #[test]
     fn a_socket_is_found_by_the_folder_of_whoever_holds_it() {
-        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+        let table = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
+                     0000: 00000002 00000000 00010000 0001 01 10 @\xff\n\
                      0000: 00000002 00000000 00010000 0001 01 11 /run/a b\n\
                      0000: 00000002 00000000 00010000 0001 01 12 @abstract\n\
                      0000: 00000002 00000000 00010000 0001 01 13\n\

@@ -76,7 +76,8 @@ const BOMBS: &[Bomb] = &[
     },
     Bomb {
         name: "bytes on disk without a name",
-        script: "import os, time\nopened = [open('f%d' % n, 'wb') for n in range(10)]\nfor n in range(10):\n    os.remove('f%d' % n)\n    opened[n].write(b'x' * (8 << 20))\n    opened[n].flush()\n    os.fsync(opened[n].fileno())\ntime.sleep(2)",
+        // Far more than its limit: what others set free on the disk in these moments hides as much.
+        script: "import os, time\nopened = [open('f%d' % n, 'wb') for n in range(60)]\nfor n in range(60):\n    os.remove('f%d' % n)\n    opened[n].write(b'x' * (8 << 20))\n    opened[n].flush()\n    os.fsync(opened[n].fileno())\ntime.sleep(2)",
         narrow: |limits| CageLimits { disk: 40 << 20, ..limits },
         ending: Ending::Told(End::Disk),
     },
