@@ -41,7 +41,7 @@ fn project() -> Option<(Project, tempfile::TempDir)> {
     ]);
     let root = project.root.to_str().unwrap().to_owned();
     // Not below `/tmp`: nothing of that is seen anyway.
-    let keep = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let keep = crate::support::ground();
     let base = keep.path().canonicalize().unwrap();
     (project.state, project.cache) = (base.join("state"), base.join("cache"));
     for of_another_root in [project.state.join("other/journal"), project.cache.join("other/layers/t/layer/a.txt")] {

@@ -39,7 +39,7 @@ impl Ground {
             let binary = base.join("planwright");
             return Self { base: base.join("games"), binary, _keep: None };
         }
-        let keep = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let keep = crate::support::ground();
         let base = keep.path().canonicalize().unwrap();
         Self { base, binary: env!("CARGO_BIN_EXE_planwright").into(), _keep: Some(keep) }
     }
@@ -81,7 +81,7 @@ fn again_without_rights(name: &str) {
     if !geteuid().is_root() {
         return;
     }
-    let keep = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let keep = crate::support::ground();
     let base = keep.path().canonicalize().unwrap();
     let shut = base.ancestors().find(|above| above.metadata().unwrap().mode() & 0o001 == 0 && **above != base);
     assert!(shut.is_none(), "{shut:?} is shut for other users; a test that runs as root needs a place they can reach");

@@ -38,7 +38,7 @@ type Proposed<'a> = &'a [(&'a str, Option<&'a str>)];
 impl Trap {
     /// Files beside the workspace `ws/` and in it, all an hour old. None where no cage can be made.
     fn new(files: &[(&str, &str)]) -> Option<Trap> {
-        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let home = crate::support::ground();
         let hour = SystemTime::now() - Duration::from_secs(3_600);
         std::fs::create_dir(home.path().join("ws")).unwrap();
         for (path, text) in files {
@@ -122,7 +122,7 @@ impl Trap {
 
     /// A copy of the workspace at another path, times kept.
     fn copied(&self) -> Copied {
-        let keep = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let keep = crate::support::ground();
         let root = keep.path().join("copy");
         cp(&self.ws(), &root);
         Copied { keep, root }
