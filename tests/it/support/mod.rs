@@ -18,8 +18,9 @@ pub fn ground() -> tempfile::TempDir {
     let places = [env!("CARGO_TARGET_TMPDIR").into(), "/srv".into(), "/opt".into(), home];
     let fits = |place: &std::path::Path| {
         let shut = |above: &std::path::Path| above.metadata().is_ok_and(|meta| meta.mode() & 0o001 == 0);
-        let root = rustix::process::geteuid().is_root();
-        !private.iter().any(|private| place.starts_with(private)) && !(root && place.ancestors().any(shut))
+        let is_shut = rustix::process::geteuid().is_root() && place.ancestors().any(shut);
+        let is_private = private.iter().any(|private| place.starts_with(private));
+        !is_shut && !is_private
     };
     let places = places.iter().filter_map(|place| std::path::Path::new(place).canonicalize().ok());
     let made = places.filter(|place| fits(place)).find_map(|place| tempfile::tempdir_in(place).ok());
