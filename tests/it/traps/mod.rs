@@ -150,7 +150,8 @@ impl Copied {
 fn bare(folder: &Path, words: &[&str]) -> (bool, String) {
     let mut command = std::process::Command::new(words[0]);
     command.args(&words[1..]).current_dir(folder);
-    for name in ["CARGO_TARGET_DIR", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"] {
+    // Of these a command of a view has its own, or none.
+    for name in ["CARGO_TARGET_DIR", "CARGO_INCREMENTAL", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"] {
         command.env_remove(name);
     }
     let output = command.output().unwrap();
